@@ -163,8 +163,7 @@ export class Engine implements ConnectionOwner {
   }
 
   progress(): EngineProgress {
-    const { scheduledCount, sentCount, answered, failed, good } = this.#tally
-    return { scheduled: scheduledCount, sent: sentCount, answered, failed, good, inflight: this.#inflight.size }
+    return { ...this.#tally.all, inflight: this.#inflight.size }
   }
 
   #now(): number {
@@ -232,7 +231,7 @@ export class Engine implements ConnectionOwner {
     const { origin, reachable } = this.#requests[target]!
     this.#pacer.did()
     if (run?.refused === true) {
-      this.#tally.unsent()
+      this.#tally.unsent++
     } else if (at - due > this.#job.plan.timeoutMs) {
       this.#unsentForGenerator++
       this.#giveUp(request, at)
@@ -250,7 +249,7 @@ export class Engine implements ConnectionOwner {
   }
 
   #giveUp({ due, run }: DueRequest, at: number): void {
-    this.#tally.unsent()
+    this.#tally.unsent++
     this.#source.ended(at, true, due, 'unsent', at - due, run)
   }
 
@@ -360,8 +359,8 @@ export class Engine implements ConnectionOwner {
   /** Gives up requests and connections that waited too long for an answer, a connection, or the server to close. */
   #sweep(now: number): void {
     const { timeoutMs, connectTimeoutMs } = this.#job.plan
-    this.#ratePerMs = (this.#tally.sentCount - this.#sentAtSweep) / (now - this.#lastSweep)
-    this.#sentAtSweep = this.#tally.sentCount
+    this.#ratePerMs = (this.#tally.all.sent - this.#sentAtSweep) / (now - this.#lastSweep)
+    this.#sentAtSweep = this.#tally.all.sent
     this.#lastSweep = now
     // An answer that arrived in time but is unread is not late, so the check uses the time up to which all was read.
     const { readUpTo } = this.#pacer.lateness
@@ -401,9 +400,9 @@ export class Engine implements ConnectionOwner {
     if (aborted) {
       for (let due = this.#source.peek(); due <= now; due = this.#source.peek()) {
         this.#take(due)
-        this.#tally.unsent()
+        this.#tally.unsent++
       }
-      for (const { waiting } of this.#origins) while (waiting.shift() !== undefined) this.#tally.unsent()
+      for (const { waiting } of this.#origins) while (waiting.shift() !== undefined) this.#tally.unsent++
       for (const { due, target, ownMs } of this.#inflight) {
         this.#tally.fail(due, target, 'aborted', '', now - due, ownMs)
       }

@@ -209,11 +209,8 @@ export class ResponseParser {
   #statusLine(bytes: Uint8Array, start: number, end: number): string {
     const wellFormed =
       end - start >= 12 &&
-      isWord(bytes, start, start + 4, 'http') &&
       bytes[start] === 72 &&
-      bytes[start + 4] === 47 &&
-      bytes[start + 5] === 49 &&
-      bytes[start + 6] === 46 &&
+      isWord(bytes, start, start + 7, 'http/1.') &&
       (bytes[start + 7] === 49 || bytes[start + 7] === 48) &&
       bytes[start + 8] === SPACE &&
       isDigit(bytes[start + 9]!) &&

@@ -3,12 +3,16 @@ import { Histogram, type HistogramData } from './histogram.ts'
 
 export type Times = Record<string, number>
 
-export interface Second {
+/** The counts of plan.ts while they grow. */
+interface Counters {
   scheduled: number
   sent: number
   readonly answered: Times
   readonly failed: Times
   good: number
+}
+
+export interface Second extends Counters {
   readonly okLatency: Histogram
   readonly shedLatency: Histogram
 }
@@ -64,12 +68,10 @@ export class Seconds {
   }
 }
 
+export const noCounts = (): Counters => ({ scheduled: 0, sent: 0, answered: {}, failed: {}, good: 0 })
+
 export const emptySecond = (): Second => ({
-  scheduled: 0,
-  sent: 0,
-  answered: {},
-  failed: {},
-  good: 0,
+  ...noCounts(),
   okLatency: new Histogram(),
   shedLatency: new Histogram(),
 })

@@ -2,7 +2,7 @@
 import { byKind } from './added.ts'
 import { Histogram, type HistogramData } from './histogram.ts'
 import type { ByKind, Counts, FailureCode } from './plan.ts'
-import { emptySecond, type Second, type SecondData, Seconds, type Times } from './seconds.ts'
+import { emptySecond, noCounts, type Second, type SecondData, Seconds, type Times } from './seconds.ts'
 
 export const isOk = (status: number): boolean => status >= 200 && status < 400
 
@@ -37,8 +37,8 @@ const MOST_TARGETS = 20
 /** Maximum number of different reasons, because a server may word every error differently. */
 const MOST_REASONS = 20
 
-const count = (counts: Times, key: string | number, by = 1): void => {
-  counts[key] = (counts[key] ?? 0) + by
+const count = (counts: Times, key: string | number): void => {
+  counts[key] = (counts[key] ?? 0) + 1
 }
 
 const pair = (): Pair<Histogram> => ({ measured: new Histogram(), clean: new Histogram() })
@@ -52,17 +52,13 @@ const pairData = ({ measured, clean }: Pair<Histogram>): Pair<HistogramData> => 
 })
 
 export class Tally {
-  scheduledCount = 0
-  sentCount = 0
-  unsentCount = 0
-  good = 0
+  readonly all: ReturnType<typeof noCounts> = noCounts()
+  unsent = 0
   bytesRead = 0
   /** Body bytes of complete answers. */
   bodyBytes = 0
   /** Body bytes of the requests that got a complete answer. */
   bodyBytesSent = 0
-  readonly answered: Times = {}
-  readonly failed: Times = {}
 
   readonly #sloMs: number
   #goodLost = 0
@@ -82,19 +78,15 @@ export class Tally {
   }
 
   scheduled(due: number, target: number): void {
-    this.scheduledCount++
+    this.all.scheduled++
     this.#seconds.at(due).scheduled++
     const of = this.#targets[target]
     if (of !== undefined) of.scheduled++
   }
 
-  unsent(): void {
-    this.unsentCount++
-  }
-
   /** `waited`: the request waited because of the cap on connections. */
   sent(due: number, target: number, sentAt: number, waited: boolean): void {
-    this.sentCount++
+    this.all.sent++
     this.#seconds.at(due).sent++
     const of = this.#targets[target]
     if (of !== undefined) of.sent++
@@ -106,13 +98,13 @@ export class Tally {
   answer(due: number, target: number, status: number, latencyMs: number, ownMs: number): void {
     const second = this.#seconds.at(due)
     const of = this.#targets[target]
-    count(this.answered, status)
+    count(this.all.answered, status)
     count(second.answered, status)
     if (of !== undefined) count(of.answered, status)
     const cleanMs = Math.max(0, latencyMs - ownMs)
     if (isOk(status)) {
       if (latencyMs <= this.#sloMs) {
-        this.good++
+        this.all.good++
         second.good++
         if (of !== undefined) of.good++
       } else if (cleanMs <= this.#sloMs) {
@@ -131,7 +123,7 @@ export class Tally {
 
   /** The request failed `waitedMs` after it was due; the generator caused at most `ownMs` of that. */
   fail(due: number, target: number, code: FailureCode, reason: string, waitedMs: number, ownMs: number): void {
-    count(this.failed, code)
+    count(this.all.failed, code)
     count(this.#seconds.at(due).failed, code)
     const of = this.#targets[target]
     if (of !== undefined) count(of.failed, code)
@@ -144,12 +136,8 @@ export class Tally {
 
   data(): TallyData {
     return {
-      scheduled: this.scheduledCount,
-      sent: this.sentCount,
-      unsent: this.unsentCount,
-      answered: this.answered,
-      failed: this.failed,
-      good: this.good,
+      ...this.all,
+      unsent: this.unsent,
       goodLost: this.#goodLost,
       bytesRead: this.bytesRead,
       bodyBytes: this.bodyBytes,

@@ -28,6 +28,5 @@ export const reaches = (socket: Socket, event: 'connect' | 'secureConnect', time
     .finally(() => socket.destroy())
 
 /** True if the server accepts a TLS handshake; tried if the server gives no HTTP answer. */
-export function speaksTls(host: string, port: number, timeoutMs = 1000): Promise<boolean> {
-  return reaches(connect({ host, port, rejectUnauthorized: false }), 'secureConnect', timeoutMs)
-}
+export const speaksTls = (host: string, port: number): Promise<boolean> =>
+  reaches(connect({ host, port, rejectUnauthorized: false }), 'secureConnect', 1000)
