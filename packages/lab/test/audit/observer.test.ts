@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 import { framesOf, siteOf } from '../../src/audit/observer/call-site.ts'
+import { Observations } from '../../src/audit/observer/observations.ts'
 import { heldBy, type Profile } from '../../src/audit/observer/profile.ts'
-import { Tallies } from '../../src/audit/observer/tallies.ts'
 
 const node = (id: number, functionName: string, url: string, children: readonly number[] = []) => ({
   id,
@@ -82,9 +82,9 @@ describe('the call site', () => {
 })
 
 it('the number of distinct tallies is bounded', () => {
-  const tallies = new Tallies()
-  for (let i = 0; i < 1000; i++) tallies.add('fetch-unbounded', `http://host-${i}`, 'a.js:1')
-  tallies.add('fetch-unbounded', 'http://host-0', 'a.js:1', 7)
-  assert.equal(tallies.all().length, 200)
-  assert.deepEqual([tallies.all()[0]?.times, tallies.all()[0]?.longestQueue], [2, 7])
+  const observations = new Observations()
+  for (let i = 0; i < 1000; i++) observations.add('fetch-unbounded', `http://host-${i}`, 'a.js:1')
+  observations.add('fetch-unbounded', 'http://host-0', 'a.js:1', 7)
+  assert.equal(observations.tallies().length, 200)
+  assert.deepEqual([observations.tallies()[0]?.times, observations.tallies()[0]?.longestQueue], [2, 7])
 })

@@ -2,8 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe } from 'node:diagnostics_channel'
 import { callSite, type Site } from './call-site.ts'
-import type { Tallies } from './tallies.ts'
-import { quietly, type Watching } from './watching.ts'
+import { type Observations, quietly } from './observations.ts'
 
 type Method = (this: never, ...args: never[]) => unknown
 type Methods = Record<string, Method>
@@ -17,7 +16,7 @@ const MYSQL = ['mysql2']
 /** meltproof marks the clients that its bound() received. */
 const BOUND = Symbol.for('meltproof.bound')
 
-export function watchDatabases(tallies: Tallies, watching: Watching): void {
+export function watchDatabases(observations: Observations): void {
   const seen = new WeakSet<object>()
   subscribe('tracing:module.require:end', message => {
     quietly(() => {
@@ -27,12 +26,12 @@ export function watchDatabases(tallies: Tallies, watching: Watching): void {
       const observe = observerOf(id, parentFilename ?? '')
       if (observe === undefined || seen.has(result)) return
       seen.add(result)
-      observe(result, tallies, watching)
+      observe(result, observations)
     })
   })
 }
 
-type Observe = (loaded: object, tallies: Tallies, watching: Watching) => void
+type Observe = (loaded: object, observations: Observations) => void
 
 /** `id` is a file path for ES modules, and the argument of require() for CommonJS. */
 function observerOf(id: string, parent: string): Observe | undefined {
@@ -52,26 +51,26 @@ interface PgClient {
   readonly connectionParameters?: { readonly query_timeout?: unknown; readonly statement_timeout?: unknown }
 }
 
-function observePg(loaded: object, tallies: Tallies, watching: Watching): void {
+function observePg(loaded: object, observations: Observations): void {
   const { Client, Pool } = loaded as { Client?: { prototype: object }; Pool?: { prototype: object } }
   // pg's Pool inherits these methods from pg-pool.
   const pool = Pool === undefined ? undefined : Object.getPrototypeOf(Pool.prototype)
-  before(pool, 'connect', PG, watching, (self: PgPool, site) => {
+  before(pool, 'connect', PG, observations, (self: PgPool, site) => {
     if (self.options.connectionTimeoutMillis) return
     const { max = 10, host } = self.options
-    tallies.add(
+    observations.add(
       'pg-pool-endless',
       `${max} pg connections${host === undefined ? '' : ` to ${host}`}`,
       site.where,
       self.waitingCount,
     )
   })
-  before(pool, 'query', PG, watching, () => {})
-  before(Client?.prototype, 'query', PG, watching, (self: PgClient, site, config) => {
+  before(pool, 'query', PG, observations, () => {})
+  before(Client?.prototype, 'query', PG, observations, (self: PgClient, site, config) => {
     const { query_timeout: most, statement_timeout: statement } = self.connectionParameters ?? {}
     const own = (config as { query_timeout?: unknown } | null | undefined)?.query_timeout
     if (most || statement || own || site.throughMeltproof) return
-    tallies.add('pg-query-unbounded', `${self.host ?? 'the server'}:${self.port ?? 5432}`, site.where)
+    observations.add('pg-query-unbounded', `${self.host ?? 'the server'}:${self.port ?? 5432}`, site.where)
   })
 }
 
@@ -89,23 +88,23 @@ interface MysqlConnection {
   readonly config?: { readonly host?: string; readonly port?: number }
 }
 
-function observeMysql(loaded: object, tallies: Tallies, watching: Watching): void {
+function observeMysql(loaded: object, observations: Observations): void {
   const { prototype } = loaded as { prototype?: object }
-  before(prototype, 'getConnection', MYSQL, watching, (self: MysqlPool, site) => {
+  before(prototype, 'getConnection', MYSQL, observations, (self: MysqlPool, site) => {
     const { waitForConnections, queueLimit, connectionLimit, connectionConfig } = self.config
     // The wait is not endless: calls fail at once, have a limit (perhaps meltproof's), or connections are unlimited.
     if (waitForConnections === false || queueLimit || !connectionLimit || BOUND in self) return
     const what = `${connectionLimit} mysql2 connections to ${connectionConfig?.host ?? 'the server'}`
-    tallies.add('mysql-pool-endless', what, site.where, self._connectionQueue?.length ?? 0)
+    observations.add('mysql-pool-endless', what, site.where, self._connectionQueue?.length ?? 0)
   })
   const isPool = prototype !== undefined && Object.hasOwn(prototype, 'getConnection')
   for (const name of ['query', 'execute']) {
-    before(prototype, name, MYSQL, watching, (self: MysqlConnection, site, query) => {
+    before(prototype, name, MYSQL, observations, (self: MysqlConnection, site, query) => {
       if (isPool || site.throughMeltproof) return
       const { timeout, options } = (query ?? {}) as { timeout?: number; options?: { timeout?: number } }
       if (timeout || options?.timeout) return
       const { host = 'the server', port = 3306 } = self.config ?? {}
-      tallies.add('mysql-query-unbounded', `${host}:${port}`, site.where)
+      observations.add('mysql-query-unbounded', `${host}:${port}`, site.where)
     })
   }
 }
@@ -123,13 +122,13 @@ function before<Self>(
   prototype: object | undefined,
   name: string,
   besides: readonly string[],
-  watching: Watching,
+  observations: Observations,
   look: (self: Self, site: Site, ...args: unknown[]) => void,
 ): void {
   if (prototype === undefined || !Object.hasOwn(prototype, name)) return
   const original = (prototype as Methods)[name]!
   const observed = function (this: Self, ...args: unknown[]): unknown {
-    if (!watching.on) return Reflect.apply(original, this as never, args as never)
+    if (!observations.on) return Reflect.apply(original, this as never, args as never)
     let site: Site | undefined
     quietly(() => {
       const here = callSite(besides)

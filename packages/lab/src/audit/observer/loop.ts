@@ -2,8 +2,8 @@
 import { Session } from 'node:inspector'
 import type { Hold } from '../facts.ts'
 import { isOwn, pathOf, textOf } from './call-site.ts'
+import type { Observations } from './observations.ts'
 import { heldBy, type Profile, type ProfileNode, type Stall } from './profile.ts'
-import type { Watching } from './watching.ts'
 
 /** A turn that takes this long is a stall: twenty such requests a second fill the loop. */
 const HELD_MS = 50
@@ -20,7 +20,7 @@ export class LoopWatch {
   readonly #stalls: AskedStall[] = []
   #timer: NodeJS.Timeout | undefined
 
-  start(watching: Watching): void {
+  start(observations: Observations): void {
     this.#session.connect()
     this.#session.post('Profiler.enable')
     this.#session.post('Profiler.setSamplingInterval', { interval: SAMPLE_US })
@@ -30,7 +30,7 @@ export class LoopWatch {
       const now = nowUs()
       const late = now - last >= (HELD_MS + BEAT_MS) * 1000
       if (late && this.#stalls.length < MOST_STALLS) {
-        this.#stalls.push({ from: last, to: now, path: watching.path })
+        this.#stalls.push({ from: last, to: now, path: observations.path })
       }
       last = now
     }, BEAT_MS).unref()

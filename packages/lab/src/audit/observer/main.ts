@@ -9,12 +9,11 @@ import { isMainThread } from 'node:worker_threads'
 import type { Facts, Phase } from '../facts.ts'
 import { watchDatabases } from './databases.ts'
 import { LoopWatch } from './loop.ts'
+import { Observations, quietly } from './observations.ts'
 import { watchOutbound } from './outbound.ts'
 import { Servers } from './servers.ts'
 import { writeWhole } from '../../write-whole.ts'
 import { watchStdout } from './stdout.ts'
-import { Tallies } from './tallies.ts'
-import { quietly } from './watching.ts'
 
 const LOOK_EVERY_MS = 100
 
@@ -23,15 +22,9 @@ const folder = process.env['MELTLAB_AUDIT']
 if (folder !== undefined && isMainThread) quietly(() => observe(folder))
 
 function observe(folder: string): void {
-  const tallies = new Tallies()
-  const watching = {
-    on: false,
-    get path(): string {
-      return servers.path
-    },
-  }
-  const servers: Servers = new Servers(watching)
-  for (const watch of [watchOutbound, watchDatabases, watchStdout]) quietly(() => watch(tallies, watching))
+  const observations = new Observations()
+  const servers = new Servers(observations)
+  for (const watch of [watchOutbound, watchDatabases, watchStdout]) quietly(() => watch(observations))
   const loop = new LoopWatch()
   let phase: Phase = 'start'
   let holds: Facts['holds'] = []
@@ -43,7 +36,7 @@ function observe(folder: string): void {
       node: process.version,
       phase,
       requests: servers.requests,
-      tallies: tallies.all(),
+      tallies: observations.tallies(),
       servers: servers.all(),
       holds,
       paths: servers.paths(),
@@ -55,7 +48,7 @@ function observe(folder: string): void {
   }
   const enter = (next: Phase): void => {
     if (next === 'alone') {
-      loop.start(watching)
+      loop.start(observations)
       servers.alone = true
     }
     if (phase === 'alone') {
@@ -63,7 +56,7 @@ function observe(folder: string): void {
       servers.endAlone()
     }
     phase = next
-    watching.on = phase === 'alone' || phase === 'together'
+    observations.on = phase === 'alone' || phase === 'together'
   }
   const look = (): void => {
     const next = readFileSync(path.join(folder, 'phase'), 'utf8') as Phase

@@ -3,25 +3,24 @@ import { subscribe } from 'node:diagnostics_channel'
 import http, { type Agent, type ClientRequest } from 'node:http'
 import type { Socket } from 'node:net'
 import { callSite, type Site } from './call-site.ts'
-import type { Tallies } from './tallies.ts'
-import { quietly, type Watching } from './watching.ts'
+import { type Observations, quietly } from './observations.ts'
 
-export function watchOutbound(tallies: Tallies, watching: Watching): void {
-  watchFetch(tallies, watching)
-  watchHttp(tallies, watching)
+export function watchOutbound(observations: Observations): void {
+  watchFetch(observations)
+  watchHttp(observations)
 }
 
-function watchFetch(tallies: Tallies, watching: Watching): void {
+function watchFetch(observations: Observations): void {
   const { fetch } = globalThis
   if (typeof fetch !== 'function') return
   const observed = function (this: unknown, ...args: Parameters<typeof fetch>): ReturnType<typeof fetch> {
-    if (watching.on) {
+    if (observations.on) {
       quietly(() => {
         const [input, init] = args
         // A Request may carry a signal that is not visible here, and a custom dispatcher may have its own limits.
         const unknown = input instanceof Request || (init as { dispatcher?: unknown } | undefined)?.dispatcher
         if (init?.signal || unknown || meltproofBounds() || dispatcherBounds()) return
-        tallies.add('fetch-unbounded', new URL(String(input)).origin, callSite().where)
+        observations.add('fetch-unbounded', new URL(String(input)).origin, callSite().where)
       })
     }
     return Reflect.apply(fetch, this, args)
@@ -76,11 +75,11 @@ type Request = ClientRequest & { readonly timeoutCb?: unknown; readonly timeout?
 /** Maximum of open requests that are noted, so that a dependency that never answers does not fill the app's memory. */
 const MOST_OPEN = 1000
 
-function watchHttp(tallies: Tallies, watching: Watching): void {
+function watchHttp(observations: Observations): void {
   const open = new Map<Request, Open>()
-  const heedSignals = watchSignals(watching)
+  const heedSignals = watchSignals(observations)
   subscribe('http.client.request.created', message => {
-    if (!watching.on || open.size >= MOST_OPEN) return
+    if (!observations.on || open.size >= MOST_OPEN) return
     quietly(() => {
       const call = { site: callSite(), signal: false }
       heedSignals(call)
@@ -92,18 +91,18 @@ function watchHttp(tallies: Tallies, watching: Watching): void {
     const call = open.get(request)
     open.delete(request)
     if (call === undefined || call.signal || isBounded(request) || meltproofBounds()) return
-    tallies.add('http-unbounded', originOf(request), call.site.where)
+    observations.add('http-unbounded', originOf(request), call.site.where)
   }
   for (const end of ['http.client.response.finish', 'http.client.request.error']) {
     subscribe(end, message => quietly(() => decide((message as { request: Request }).request)))
   }
   watchAgents((request, agent, queue) => {
-    if (!watching.on || (meltproofBounds() && meltproofLimits()?.maxInFlight !== false)) return
+    if (!observations.on || (meltproofBounds() && meltproofLimits()?.maxInFlight !== false)) return
     const { where } = callSite()
     const waits = `${originOf(request)} (maxSockets ${Math.min(agent.maxSockets, agent.maxTotalSockets)})`
     // In the next tick it is known whether a signal ends the wait.
     process.nextTick(() => {
-      if (open.get(request)?.signal !== true) tallies.add('agent-endless', waits, where, queue)
+      if (open.get(request)?.signal !== true) observations.add('agent-endless', waits, where, queue)
     })
   })
 }
@@ -118,7 +117,7 @@ interface Stretch {
  * Finds the requests that a signal ends. Node does not store the signal, but the code that makes the request also adds
  * the signal's listener.
  */
-function watchSignals(watching: Watching): (call: Open) => void {
+function watchSignals(observations: Observations): (call: Open) => void {
   let stretch: Stretch | undefined
   const current = (): Stretch => {
     if (stretch === undefined) {
@@ -131,7 +130,7 @@ function watchSignals(watching: Watching): (call: Open) => void {
   }
   const { addEventListener } = AbortSignal.prototype
   const observed = function (this: AbortSignal, ...args: Parameters<typeof addEventListener>): void {
-    if (watching.on && args[0] === 'abort') {
+    if (observations.on && args[0] === 'abort') {
       const { calls } = Object.assign(current(), { listens: true })
       for (const call of calls) call.signal = true
     }

@@ -3,7 +3,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Facts, PathFacts, ServerFacts } from '../facts.ts'
-import { quietly, type Watching } from './watching.ts'
+import { type Observations, quietly } from './observations.ts'
 
 interface Exchange {
   readonly request: IncomingMessage
@@ -19,18 +19,18 @@ const MOST_PATHS = 200
 export class Servers {
   requests = 0
   alone = false
-  /** The path of the last request in that phase. */
-  path = ''
+  readonly #observations: Observations
   readonly #paths = new Map<string, { requests: number; tookMs: number }>()
   #cameMs = 0
   readonly #servers = new Set<Server>()
   readonly #open = new Set<ServerResponse>()
 
-  constructor(watching: Watching) {
+  constructor(observations: Observations) {
+    this.#observations = observations
     subscribe('http.server.request.start', message =>
       quietly(() => {
         const { server, request, response } = message as Exchange
-        if (watching.on) this.requests++
+        if (observations.on) this.requests++
         if (this.alone) this.#countPath(request.url ?? '')
         this.#servers.add(server)
         if (this.#open.size >= MANY_OPEN) this.#forgetDone()
@@ -61,9 +61,9 @@ export class Servers {
 
   #countPath(path: string): void {
     const now = performance.now()
-    const before = this.#paths.get(this.path)
+    const before = this.#paths.get(this.#observations.path)
     if (before !== undefined) before.tookMs += now - this.#cameMs
-    this.path = path
+    this.#observations.path = path
     this.#cameMs = now
     const seen = this.#paths.get(path)
     if (seen !== undefined) seen.requests++

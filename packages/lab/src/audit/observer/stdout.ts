@@ -2,19 +2,18 @@
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { callSite } from './call-site.ts'
-import type { Tallies } from './tallies.ts'
-import { quietly, type Watching } from './watching.ts'
+import { type Observations, quietly } from './observations.ts'
 
 const NAMES = ['', 'stdout', 'stderr']
 
 /** Packages through which loggers write. */
 const WRITERS = ['sonic-boom', 'readable-stream', 'winston-transport']
 
-export function watchStdout(tallies: Tallies, watching: Watching): void {
+export function watchStdout(observations: Observations): void {
   // A stream under meltproof/stdout does not block.
-  const looks = (): boolean => watching.on && !(Symbol.for('meltproof.stdout') in process)
+  const looks = (): boolean => observations.on && !(Symbol.for('meltproof.stdout') in process)
   const note = (name: string): void =>
-    quietly(() => tallies.add('stdout-writes', name, callSite(WRITERS).where, 0, watching.path))
+    quietly(() => observations.add('stdout-writes', name, callSite(WRITERS).where, 0, observations.path))
   let inside = false
   for (const stream of [process.stdout, process.stderr]) {
     const { write } = stream

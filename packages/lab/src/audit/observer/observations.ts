@@ -1,11 +1,16 @@
-/** Counts observations by cause, thing, place and path, up to a maximum. Pure. */
+/** What the parts of the observer share: whether they observe, and what they have counted. Pure. */
 import type { Cause } from '../causes.ts'
 import type { Tally } from '../facts.ts'
 
 /** An app that calls new hosts from new places all the time must not fill its own memory. */
 const MOST = 200
 
-export class Tallies {
+/** Counts by cause, thing, place and path. */
+export class Observations {
+  /** False before the load begins: work that an app does once at its start causes no overload. */
+  on = false
+  /** The path of the last request with its query, in the phase `alone`; otherwise empty. */
+  path = ''
   readonly #seen = new Map<string, { -readonly [Key in keyof Tally]: Tally[Key] }>()
 
   add(cause: Cause, what: string, where: string, queue = 0, path = ''): void {
@@ -19,7 +24,14 @@ export class Tallies {
     }
   }
 
-  all(): readonly Tally[] {
+  tallies(): readonly Tally[] {
     return [...this.#seen.values()]
   }
+}
+
+/** Ignores exceptions of the observer, which must not reach the app. */
+export function quietly(look: () => void): void {
+  try {
+    look()
+  } catch {}
 }
