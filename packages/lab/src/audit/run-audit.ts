@@ -43,7 +43,7 @@ export async function runAudit(options: AuditOptions, progress: Progress, signal
   let app: App | undefined
   let users: Users | undefined
   let origin = ''
-  let asked: Asking | undefined
+  let asked: Ended['asked'] | undefined
   let notes: readonly string[] = []
   let shutdown: Shutdown | null = null
   let failure: unknown
@@ -198,26 +198,20 @@ function checkServing(observed: Observed): void {
   if (old !== undefined) throw new UserError(`the command runs on Node ${old.node}; audit needs 22.12 or later`)
 }
 
-type Asking = Pick<Users, 'answers' | 'failures'>
-
 interface Ended {
   readonly options: AuditOptions
   readonly origin: string
   readonly startedAt: Date
   readonly facts: readonly Facts[]
-  readonly asked: Asking
+  readonly asked: Pick<Users, 'answers' | 'failures'>
   readonly shutdown: Shutdown | null
   readonly notes: readonly string[]
 }
 
-/** The path as the server receives it: `/a b` becomes `/a%20b`. */
-function pathAndQuery(path: string, origin: string): string {
-  const { pathname, search } = new URL(path, origin)
-  return pathname + search
-}
-
 function resultOf({ options, origin, startedAt, facts, asked, shutdown, notes }: Ended): AuditResult {
   const findings = judge(facts, shutdown)
+  // As the server receives them: `/a b` becomes `/a%20b`.
+  const paths = options.paths.map(path => new URL(path, origin)).map(({ pathname, search }) => pathname + search)
   const { answers, failures } = asked
   const failed = `${failures} of ${answers} requests were answered with an error, or not at all`
   return {
@@ -234,10 +228,7 @@ function resultOf({ options, origin, startedAt, facts, asked, shutdown, notes }:
     incomplete: shutdown === null,
     findings,
     worst: findings[0]?.severity ?? null,
-    tooFew: tooFew(
-      facts,
-      options.paths.map(path => pathAndQuery(path, origin)),
-    ),
+    tooFew: tooFew(facts, paths),
     notes: failures > answers / 10 ? [...notes, `${failed}, so the audit saw less than usual`] : notes,
   }
 }

@@ -70,11 +70,8 @@ function nameOf(callers: readonly Frame[]): string {
 }
 
 export function isOwn({ file }: Pick<Frame, 'file'>): boolean {
-  return path.isAbsolute(file) && !isOurs(file) && packageOf(file) === appPackage
-}
-
-function isOurs(file: string): boolean {
-  return file.startsWith(observerFolder) || file.startsWith(meltproofFolder)
+  const isOurs = file.startsWith(observerFolder) || file.startsWith(meltproofFolder)
+  return path.isAbsolute(file) && !isOurs && packageOf(file) === appPackage
 }
 
 export function textOf(frame: Frame | undefined): string {
@@ -113,14 +110,9 @@ function shortPath(file: string): string {
 
 /** Undefined outside of node_modules. */
 function packageOf(file: string): string | undefined {
-  const [first, second] = (
-    file
-      .split(/[\\/]node_modules[\\/]/)
-      .slice(1)
-      .at(-1) ?? ''
-  ).split(/[\\/]/)
-  if (first === undefined || first === '') return undefined
-  return first.startsWith('@') ? `${first}/${second}` : first
+  const [, ...inside] = file.split(/[\\/]node_modules[\\/]/)
+  const [first, second] = inside.at(-1)?.split(/[\\/]/) ?? []
+  return first?.startsWith('@') ? `${first}/${second}` : first
 }
 
 function realPath(file: string): string {
