@@ -27,30 +27,23 @@ import { stopOnSignals } from './stop-on-signals.ts'
 import { checkWritable } from './writable-folder.ts'
 import { writeText } from './written-file.ts'
 
-/** Options that need --a and --b have no default in commander, so that misuse is detected. */
-const DEFAULTS = {
-  /** If p50 varies by 2 % between runs, a change of 5 % is found in 9 of 10 cases (bench/compare.ts). */
-  rounds: '20',
-  mostRounds: '100',
-  /** At 500/s a run has more than 2,000 answers, and its p99 rests on 20 of them. */
-  duration: '5s',
-  /** Time for V8 to compile the hot code. */
-  warmUp: '2s',
-  timeout: '10s',
-  slo: '1s',
-  startTimeout: '10s',
-  path: '/',
-} as const
+/** If p50 varies by 2 % between runs, a change of 5 % is found in 9 of 10 cases (bench/compare.ts). */
+const ROUNDS = '20'
+const MOST_ROUNDS = '100'
+/** At 500/s a run has more than 2,000 answers, and its p99 rests on 20 of them. */
+const DURATION = '5s'
+/** Time for V8 to compile the hot code. */
+const WARM_UP = '2s'
 
 /** Exit code when noise may hide a difference larger than the tolerance. */
 const undecided = 4
 
-type Flags = Partial<
-  Given<'a' | 'b' | 'keep' | 'rounds' | 'until' | 'rate' | 'users' | 'connections', string> &
-    Given<'duration' | 'warmUp' | 'timeout' | 'slo' | 'startTimeout' | 'path' | 'method' | 'body', string> &
-    Given<'fresh' | 'json' | 'failOnRegression' | 'failOnUndecided', true> &
-    Given<'header', readonly string[]>
->
+type Flags = Given<'duration' | 'warmUp' | 'timeout' | 'slo' | 'startTimeout' | 'path', string> &
+  Partial<
+    Given<'a' | 'b' | 'keep' | 'rounds' | 'until' | 'rate' | 'users' | 'connections' | 'method' | 'body', string> &
+      Given<'fresh' | 'json' | 'failOnRegression' | 'failOnUndecided', true> &
+      Given<'header', readonly string[]>
+  >
 
 export function registerCompare(program: Command): void {
   program
@@ -65,27 +58,21 @@ export function registerCompare(program: Command): void {
     .argument('[B]', 'the same for the other side')
     .option('--a <what>', 'command that starts a server, or URL of a running one')
     .option('--b <what>', 'the command or URL to compare it with')
-    .option('--rounds <n>', `number of measurements of each (default: ${DEFAULTS.rounds})`)
+    .option('--rounds <n>', `number of measurements of each (default: ${ROUNDS})`)
     .option(
       '--until <share>',
-      `measure until a change of SHARE, such as 5%, would be detected, at most ${DEFAULTS.mostRounds} rounds`,
+      `measure until a change of SHARE, such as 5%, would be detected, at most ${MOST_ROUNDS} rounds`,
     )
     .option('--rate <n>', 'requests per second, whatever the server does')
     .addOption(new Option('--users <n>', 'users who each wait for their answer').conflicts(['rate', 'connections']))
-    .option('--duration <duration>', `duration of one measurement (default: ${DEFAULTS.duration})`)
-    .option('--warm-up <duration>', `duration of the load before it (default: ${DEFAULTS.warmUp})`)
+    .option('--duration <duration>', 'duration of one measurement', DURATION)
+    .option('--warm-up <duration>', 'duration of the load before it', WARM_UP)
     .option('--connections <n>', 'standing connections for --rate (default: by rate)')
     .addOption(new Option('--fresh', 'a new connection for every request').conflicts('connections'))
-    .option(
-      '--timeout <duration>',
-      `time after which an unanswered request counts as failed (default: ${DEFAULTS.timeout})`,
-    )
-    .option('--slo <duration>', `answers within this are goodput (default: ${DEFAULTS.slo})`)
-    .option(
-      '--start-timeout <duration>',
-      `maximum time for a command to start listening (default: ${DEFAULTS.startTimeout})`,
-    )
-    .option('--path <path>', `path to request (default: ${DEFAULTS.path})`)
+    .option('--timeout <duration>', 'time after which an unanswered request counts as failed', '10s')
+    .option('--slo <duration>', 'answers within this are goodput', '1s')
+    .option('--start-timeout <duration>', 'maximum time for a command to start listening', '10s')
+    .option('--path <path>', 'path to request', '/')
     .option('--method <name>', 'HTTP method (default: GET, POST with --body)')
     .option('--header <line>', 'a header such as "Accept: text/html"; repeatable', collect)
     .option('--body <text>', 'body of every request')
@@ -104,17 +91,21 @@ Examples:
   meltlab compare --a http://127.0.0.1:3000 --b http://127.0.0.1:3001 --users 20
   meltlab compare before/ after/ --fail-on-regression`,
     )
-    .action((a: string | undefined, b: string | undefined, flags: Flags) => compare(a, b, flags))
+    .action(compare)
 }
 
-async function compare(a: string | undefined, b: string | undefined, flags: Flags): Promise<void> {
+async function compare(a: string | undefined, b: string | undefined, flags: Flags, command: Command): Promise<void> {
   if (flags.a === undefined && flags.b === undefined) {
     if (a === undefined || b === undefined) {
       throw new UserError('two results are needed, or --a and --b with two commands; meltlab compare --help')
     }
-    const misplaced = Object.keys(flags).find(name => !['json', 'failOnRegression', 'failOnUndecided'].includes(name))
+    const misplaced = command.options.find(
+      option =>
+        command.getOptionValueSource(option.attributeName()) === 'cli' &&
+        !['json', 'failOnRegression', 'failOnUndecided'].includes(option.attributeName()),
+    )
     if (misplaced !== undefined) {
-      throw new UserError(`${optionOf(misplaced)} works only with --a and --b; stored results are not measured again`)
+      throw new UserError(`${misplaced.long} works only with --a and --b; stored results are not measured again`)
     }
     show(compareSides(sideOf(a), sideOf(b)), flags)
     return
@@ -198,16 +189,16 @@ function turnsOf(a: string, b: string, flags: Flags) {
   if (flags.rate === undefined && flags.users === undefined) {
     throw new UserError('--rate or --users is required: it sets the load for both commands')
   }
-  const durationMs = parseDuration(flags.duration ?? DEFAULTS.duration, '--duration')
-  const requestPath = flags.path ?? DEFAULTS.path
-  checkPath(requestPath)
+  const durationMs = parseDuration(flags.duration, '--duration')
+  const requestPath = checkPath(flags.path)
+  const rounds = flags.rounds ?? (flags.until === undefined ? ROUNDS : MOST_ROUNDS)
   const common = {
     durationMs,
     method: knownMethod(flags.method ?? (flags.body === undefined ? 'GET' : 'POST'), '--method'),
     headers: headersOf(flags.header ?? []),
     body: flags.body,
-    timeoutMs: parseDuration(flags.timeout ?? DEFAULTS.timeout, '--timeout'),
-    sloMs: parseDuration(flags.slo ?? DEFAULTS.slo, '--slo'),
+    timeoutMs: parseDuration(flags.timeout, '--timeout'),
+    sloMs: parseDuration(flags.slo, '--slo'),
     ...(flags.fresh === true ? { fresh: true } : {}),
   }
   const load =
@@ -223,17 +214,11 @@ function turnsOf(a: string, b: string, flags: Flags) {
   checkedPlans([planOf({ ...load, url: new URL(requestPath, 'http://localhost').href })])
   return {
     subjects: { a: subjectOf(a, '--a'), b: subjectOf(b, '--b') },
-    rounds: numberOf(
-      flags.rounds ?? (flags.until === undefined ? DEFAULTS.rounds : DEFAULTS.mostRounds),
-      '--rounds',
-      FEWEST,
-      1000,
-      true,
-    ),
+    rounds: numberOf(rounds, '--rounds', FEWEST, 1000, true),
     path: requestPath,
     load,
-    warmUpMs: parseDuration(flags.warmUp ?? DEFAULTS.warmUp, '--warm-up'),
-    startTimeoutMs: parseDuration(flags.startTimeout ?? DEFAULTS.startTimeout, '--start-timeout'),
+    warmUpMs: parseDuration(flags.warmUp, '--warm-up'),
+    startTimeoutMs: parseDuration(flags.startTimeout, '--start-timeout'),
   }
 }
 
@@ -276,5 +261,3 @@ function show(comparison: Comparison, { json, failOnRegression, failOnUndecided 
   if (failOnRegression === true && has('worse')) process.exitCode = notMet
   else if (failOnUndecided === true && has('undecided', 'cannot tell')) process.exitCode = undecided
 }
-
-const optionOf = (name: string): string => `--${name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`
