@@ -11,9 +11,10 @@ export interface Probe {
   readonly goodput: number
 }
 
-export type NextProbe =
-  | { readonly kind: 'double' | 'bisect' | 'confirm'; readonly users: number }
-  | { readonly kind: 'done'; readonly users: number; readonly capacity: number }
+export interface NextProbe {
+  readonly kind: 'double' | 'bisect' | 'confirm'
+  readonly users: number
+}
 
 /** Smaller growth counts as none: one-second probes repeat within about 2 %. */
 const growth = 0.05
@@ -21,10 +22,7 @@ const growth = 0.05
 export const mostUsers = 512
 
 /** The next probe: first doublings from `fewest` users, then up to two bisections, then the confirmation. */
-export function nextProbe(done: readonly (Probe & { readonly kind: NextProbe['kind'] })[], fewest = 1): NextProbe {
-  const confirmed = done.find(probe => probe.kind === 'confirm')
-  if (confirmed !== undefined) return { kind: 'done', users: confirmed.users, capacity: confirmed.goodput }
-
+export function nextProbe(done: readonly (Probe & NextProbe)[], fewest = 1): NextProbe {
   const doubled = done.filter(probe => probe.kind === 'double')
   const last = doubled.at(-1)
   if (last === undefined) return { kind: 'double', users: fewest }
@@ -32,12 +30,10 @@ export function nextProbe(done: readonly (Probe & { readonly kind: NextProbe['ki
 
   const knee = smallestNearPeak(doubled)
   // A doubling may skip the peak, so each side is probed half-way once.
-  const bisected = done.filter(probe => probe.kind === 'bisect').map(probe => probe.users)
-  const between = [Math.round(knee.users * 0.75), Math.round(knee.users * 1.5)].filter(
-    users => !done.some(probe => probe.users === users) || bisected.includes(users),
+  const missing = [Math.round(knee.users * 0.75), Math.round(knee.users * 1.5)].find(
+    users => !done.some(probe => probe.users === users),
   )
-  const missing = between.find(users => !bisected.includes(users))
-  if (missing !== undefined && missing > 0) return { kind: 'bisect', users: missing }
+  if (missing !== undefined) return { kind: 'bisect', users: missing }
 
   return { kind: 'confirm', users: smallestNearPeak(done).users }
 }

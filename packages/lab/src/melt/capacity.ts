@@ -4,7 +4,7 @@ import type { SpeedWatch } from '../launch/core-speed.ts'
 import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { mean } from '../report/number-stats.ts'
 import { UserError } from '../user-error.ts'
-import { nextProbe, type Probe } from './capacity-search.ts'
+import { type NextProbe, nextProbe, type Probe } from './capacity-search.ts'
 import { probe, type Target } from './load-plans.ts'
 import type { Capacity } from './measured.ts'
 import { AGREE_WITHIN, agree } from './no-verdict.ts'
@@ -14,7 +14,7 @@ export interface CapacityContext {
   readonly target: Target
   readonly times: CapacityTimes
   readonly run: (plan: LoadPlan) => Promise<LoadOutcome>
-  readonly onProbe: (probe: Probe & { readonly kind: string }) => void
+  readonly onProbe: (probe: Probe) => void
   /** Watches the server's core. */
   readonly speed?: SpeedWatch
 }
@@ -143,16 +143,15 @@ type Searched = MeasuredCapacity & {
 
 async function searchOnce(context: CapacityContext, fewestUsers: number): Promise<MeasuredCapacity> {
   const { target, times, run, onProbe } = context
-  const done: Parameters<typeof nextProbe>[0][number][] = []
+  const done: (Probe & NextProbe)[] = []
   let p50 = 0
   for (;;) {
     const next = nextProbe(done, fewestUsers)
     if (next.kind === 'confirm') {
       const confirmed = await confirm(context, next.users)
-      onProbe({ ...next, goodput: confirmed.rate })
+      onProbe({ users: next.users, goodput: confirmed.rate })
       return confirmed
     }
-    if (next.kind === 'done') throw new Error('the search ended without a confirmation')
     const answersEach = Math.max(answersPerUser, answersPerProbe / next.users)
     const probeMs = Math.min(longestProbeMs, Math.max(times.probeMs, p50 * answersEach))
     const outcome = await run(probe(target, next.users, probeMs))
@@ -160,7 +159,7 @@ async function searchOnce(context: CapacityContext, fewestUsers: number): Promis
       requireGoodput(outcome, target)
       p50 = outcome.okLatency.percentile(50)
     }
-    done.push({ kind: next.kind, users: next.users, goodput: (outcome.good * 1000) / outcome.elapsedMs })
+    done.push({ ...next, goodput: (outcome.good * 1000) / outcome.elapsedMs })
     onProbe(done.at(-1)!)
   }
 }
@@ -169,7 +168,7 @@ async function searchOnce(context: CapacityContext, fewestUsers: number): Promis
 export async function remeasureCapacity(context: CapacityContext, users: number): Promise<MeasuredCapacity> {
   const { isSteady } = await compiled(context)
   const again = await confirm(context, users)
-  context.onProbe({ kind: 'after', users, goodput: again.rate })
+  context.onProbe({ users, goodput: again.rate })
   return { ...again, isSteady }
 }
 

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { mostUsers, nextProbe } from '../../src/melt/capacity-search.ts'
+import { mostUsers, type NextProbe, nextProbe, type Probe } from '../../src/melt/capacity-search.ts'
 
 /** Runs the search on an app whose goodput is a function of its users. */
 function search(app: (users: number) => number) {
-  const done: Parameters<typeof nextProbe>[0][number][] = []
+  const done: (Probe & NextProbe)[] = []
   for (;;) {
     const next = nextProbe(done)
-    if (next.kind === 'done') return { ...next, probes: done }
     assert.ok(Number.isInteger(next.users) && next.users >= 1, `${next.users} users`)
     assert.ok(done.length < 30, 'the search does not end')
-    done.push({ kind: next.kind, users: next.users, goodput: app(next.users) })
+    const goodput = app(next.users)
+    if (next.kind === 'confirm') return { users: next.users, capacity: goodput, probes: done }
+    done.push({ ...next, goodput })
   }
 }
 
@@ -18,7 +19,7 @@ test('the capacity of a CPU-bound app is found at one user', () => {
   const found = search(() => 195)
   assert.equal(found.capacity, 195)
   assert.equal(found.users, 1)
-  assert.ok(found.probes.length <= 7, `${found.probes.length} probes`)
+  assert.ok(found.probes.length <= 6, `${found.probes.length} probes`)
 })
 
 test('the capacity of a pool of ten connections is found at ten users or a few more', () => {
