@@ -28,7 +28,7 @@ export async function send(plans: readonly LoadPlan[], quiet: boolean): Promise<
       const line = liveLine(offered(plan))
       const outcome = await runLoad(plan, {
         signal: abort.signal,
-        ...(quiet ? {} : { onProgress: seen => tell(line(seen), seen.elapsedMs) }),
+        onProgress: quiet ? undefined : seen => tell(line(seen), seen.elapsedMs),
       })
       runs.push({ plan, outcome })
       if (abort.signal.aborted) break

@@ -135,16 +135,14 @@ export interface Counts {
 
 /** The results of one of several targets. */
 export interface TargetOutcome extends Counts {
-  /** Latency of 2xx/3xx answers. */
+  /** Latency of 2xx and 3xx answers, without failures and sheds. */
   readonly okLatency: Histogram
 }
 
 /** The results of one second of the schedule. A request belongs to the second in which it was *scheduled*. */
-export interface LoadSecond extends Counts {
+export interface LoadSecond extends TargetOutcome {
   /** Seconds since the start of the run. */
   readonly second: number
-  /** Latency of 2xx/3xx answers. */
-  readonly okLatency: Histogram
   /** Latency of 503 answers. */
   readonly shedLatency: Histogram
 }
@@ -213,7 +211,7 @@ export interface JourneyOutcome {
 }
 
 /** scheduled = sent + unsent; sent = sum(answered) + sum(failed), always. */
-export interface LoadOutcome extends Counts {
+export interface LoadOutcome extends TargetOutcome {
   readonly unsent: number
   readonly elapsedMs: number
   /** `bytesRead`: all bytes, with heads and broken answers. `bodyBytes`: the bodies of complete answers. */
@@ -223,8 +221,6 @@ export interface LoadOutcome extends Counts {
   readonly bodyBytesSent: number
   /** In the order of the plan; empty with one target, or with more than 20. */
   readonly targets: readonly TargetOutcome[]
-  /** Latency of 2xx and 3xx answers, without failures and sheds. */
-  readonly okLatency: Histogram
   /** Latency of 503 answers. */
   readonly shedLatency: Histogram
   /** Latency of all other answers (4xx, and 5xx except 503; 1xx never counts). */
@@ -255,6 +251,6 @@ export interface LoadOptions {
   /** Aborting ends the run at once. `runLoad` then resolves with what was measured, `incomplete: true`. */
   readonly signal?: AbortSignal
   /** Called when the connections are open, just before the load begins. */
-  readonly onStart?: () => void
-  readonly onProgress?: (progress: LoadProgress) => void
+  readonly onStart?: (() => void) | undefined
+  readonly onProgress?: ((progress: LoadProgress) => void) | undefined
 }

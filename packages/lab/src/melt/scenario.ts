@@ -4,7 +4,7 @@ import { freePort } from '../launch/free-port.ts'
 import { calibrateSpin, spinVariable } from '../launch/machine.ts'
 import { registerUrl } from '../launch/register-url.ts'
 import { checkAnswers } from '../launch/wait-until-listening.ts'
-import type { LoadOutcome, LoadPlan, LoadProgress } from '../load/plan.ts'
+import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { runLoad } from '../load/run.ts'
 import { watchSpeed } from '../launch/core-speed.ts'
 import { busyNow } from '../processes/core-times.ts'
@@ -292,8 +292,7 @@ class Melt {
 
   #load(plan: LoadPlan, live?: ReturnType<typeof liveLine>, onStart?: () => void): Promise<LoadOutcome> {
     const { signal, status } = this.#context
-    const telling = live === undefined ? {} : { onProgress: (seen: LoadProgress) => status(live(seen)) }
-    return runLoad(plan, { signal, ...telling, ...(onStart === undefined ? {} : { onStart }) })
+    return runLoad(plan, { signal, onStart, onProgress: live && (seen => status(live(seen))) })
   }
 
   async #step(arm: Arm, multiple: number, round: number): Promise<void> {
@@ -345,12 +344,12 @@ class Melt {
     const { isSteady } = await compiled(this.#capacityContext(app, url))
     const plan = recoveryPlan(this.#target(url), this.#measured.capacity!.before, shape)
     const live = liveLine(arm.name, `recovery from ${spikeInWords(shape)}`)
-    const silence = shape.isOutage ? this.#parts.silencer?.trial(shape) : undefined
-    const load = () => this.#load(plan, live, () => silence?.begin())
-    const seen = await underLoad(app, this.#parts.server, load).finally(() => silence?.end())
+    const silencer = shape.isOutage ? this.#parts.silencer : undefined
+    const load = () => this.#load(plan, live, () => silencer?.begin(shape))
+    const seen = await underLoad(app, this.#parts.server, load).finally(() => silencer?.end())
     this.#context.signal.throwIfAborted()
     const judged = recoveryOf(arm.name, shape, seen, { sloMs, capacity: this.#measured.capacity! })
-    const unused = silence?.wasUsed === false ? 'it asked its dependency nothing before the silence' : null
+    const unused = silencer?.wasUsed === false ? 'it asked its dependency nothing before the silence' : null
     const recovery = { ...judged, unsure: judged.unsure ?? unused ?? (isSteady ? null : UNSTEADY) }
     const { unsure, backAfterS } = recovery
     const tone = unsure !== null ? 'none' : backAfterS === null ? 'bad' : 'good'

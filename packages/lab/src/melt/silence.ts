@@ -10,6 +10,9 @@ export class Silencer {
   readonly #variable: string
   /** Added to the environment of every app. */
   readonly env: Readonly<Record<string, string>>
+  /** True if the app used its dependency between the beginning of the last trial and its silence. */
+  wasUsed = false
+  #timers: readonly NodeJS.Timeout[] = []
 
   private constructor(relay: Relay, { variable, valueFor }: Dependency) {
     this.#relay = relay
@@ -38,35 +41,18 @@ export class Silencer {
     )
   }
 
-  /** A silence of `spikeS`, from `beforeS` after begin(), which is called when the load begins. */
-  trial(shape: RecoveryShape): Silence {
-    return new Silence(this.#relay, shape)
-  }
-}
-
-class Silence {
-  readonly #relay: Relay
-  readonly #shape: RecoveryShape
-  readonly #timers: NodeJS.Timeout[] = []
-  /** True if the app used its dependency between the beginning of the load and the silence. */
-  wasUsed = false
-
-  constructor(relay: Relay, shape: RecoveryShape) {
-    this.#relay = relay
-    this.#shape = shape
-  }
-
-  begin(): void {
-    const { beforeS, spikeS } = this.#shape
-    const passedBytes = this.#relay.passedBytes
+  /** Begins a trial with a silence of `spikeS`, from `beforeS` after the beginning of the load, which is now. */
+  begin({ beforeS, spikeS }: RecoveryShape): void {
+    const { passedBytes } = this.#relay
     const hold = (): void => {
       this.wasUsed = this.#relay.passedBytes > passedBytes
       this.#relay.hold()
     }
-    this.#timers.push(
+    this.wasUsed = false
+    this.#timers = [
       setTimeout(hold, 1000 * beforeS),
       setTimeout(() => this.#relay.release(), 1000 * (beforeS + spikeS)),
-    )
+    ]
   }
 
   end(): void {
