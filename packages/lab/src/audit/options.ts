@@ -1,4 +1,5 @@
 /** The options of `meltlab audit`, checked. Pure. */
+import { typedCommand } from '../command-line.ts'
 import { parseDuration } from '../durations.ts'
 import type { Ask } from '../launch/wait-until-listening.ts'
 import { checkPath, type Given, headersOf, knownMethod, numberOf, parseUrl, type TlsFlags } from '../option-values.ts'
@@ -24,8 +25,8 @@ export interface AuditOptions extends Ask {
 /** The phase `alone` gets two of these seconds. In less time, a stall would seldom occur the minimum of three times. */
 const SHORTEST_MS = 5000
 
-export function checkAuditOptions(raw: RawAuditOptions, command: readonly string[]): AuditOptions {
-  if (command.length === 0) throw new UserError('a command is needed: meltlab audit [options] -- node server.js')
+export function checkAuditOptions(raw: RawAuditOptions, typed: readonly string[]): AuditOptions {
+  const command = typedCommand(typed, 'audit')
   const durationMs = parseDuration(raw.duration, '--duration')
   if (durationMs < SHORTEST_MS) {
     throw new UserError(`--duration must be at least 5s, to detect what happens only sometimes, got ${raw.duration}`)

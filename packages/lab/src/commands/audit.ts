@@ -7,7 +7,6 @@ import { runAudit } from '../audit/run-audit.ts'
 import { auditText } from '../audit/text.ts'
 import { checkProgram } from '../launch/command.ts'
 import { refuseTaken } from '../launch/wait-until-listening.ts'
-import { splitWords } from '../melt/arms.ts'
 import { collect } from '../option-values.ts'
 import { progressOn } from '../progress.ts'
 import { wrapWords } from '../report/wrap-words.ts'
@@ -55,9 +54,7 @@ Examples:
 }
 
 async function audit(typed: readonly string[], raw: RawAuditOptions): Promise<void> {
-  // `meltlab audit -- "npm start"`: a single argument with spaces is a command line too.
-  const checked = checkAuditOptions(raw, typed.length === 1 ? splitWords(typed[0]!) : typed)
-  const options = { ...checked, tls: await tlsOf(raw) }
+  const options = { ...checkAuditOptions(raw, typed), tls: await tlsOf(raw) }
   checkProgram(options.command)
   await refuseTaken(options.url)
   const progress = progressOn(process.stderr)

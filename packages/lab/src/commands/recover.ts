@@ -44,13 +44,12 @@ Examples:
 }
 
 async function recover(typed: readonly string[], raw: RawRecoverOptions): Promise<void> {
-  if (typed.length === 0) throw new UserError('a command is needed: meltlab recover [options] -- node server.js')
   const { within, dependency, ...given } = raw
   const withinMs = parseDuration(within, '--within')
   if (withinMs % 1000 !== 0 || withinMs > 60_000) {
     throw new UserError(`--within must be whole seconds, at most 60s, got ${within}`)
   }
-  const checked = checkOptions({ ...given, rounds: '1', spacing: 'even', also: [], quick: true }, typed)
+  const checked = checkOptions({ ...given, rounds: '1', spacing: 'even', also: [], quick: true }, typed, 'recover')
   const options = { ...checked, multiples: [], tls: await tlsOf(raw) }
   const arms = armsOf(options.command, [])
   await carryOutMelt(

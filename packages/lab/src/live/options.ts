@@ -2,7 +2,6 @@
 import { parseDuration } from '../durations.ts'
 import { checkOptions, type MeltOptions, presets, type RawMeltOptions } from '../melt/options.ts'
 import { numberOf } from '../option-values.ts'
-import { UserError } from '../user-error.ts'
 
 export type RawLiveOptions = Omit<
   RawMeltOptions,
@@ -28,10 +27,9 @@ export const defaults: { readonly timeout: string; readonly for: string } = {
 }
 
 export function checkLiveOptions(raw: RawLiveOptions, typed: readonly string[]): LiveOptions {
-  if (typed.length === 0) throw new UserError('a command is needed: meltlab live [options] -- node server.js')
   const { capacity, for: lasts, open: _, ...given } = raw
   return {
-    melt: checkOptions({ ...given, rounds: '1', spacing: 'even', also: [], quick: true }, typed),
+    melt: checkOptions({ ...given, rounds: '1', spacing: 'even', also: [], quick: true }, typed, 'live'),
     capacity: capacity === undefined ? undefined : numberOf(capacity, '--capacity', 1, 1_000_000, false),
     longestMs: parseDuration(lasts, '--for'),
   }

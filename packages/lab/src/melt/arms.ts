@@ -1,4 +1,5 @@
 /** The arms of a comparison: the command bare, with meltproof, and one for each --also. Pure: starts nothing. */
+import { splitWords } from '../command-line.ts'
 import type { Context, RunningApp } from '../experiment/scenario.ts'
 import type { ScenarioArm } from '../report/result.ts'
 import { UserError } from '../user-error.ts'
@@ -71,32 +72,4 @@ function freeName(wanted: string, taken: readonly Arm[]): string {
   let name = wanted
   for (let n = 2; taken.some(arm => arm.name === name); n++) name = `${wanted}-${n}`
   return name
-}
-
-/** Splits like a shell, with quotes and backslashes, but expands nothing. */
-export function splitWords(text: string): string[] {
-  const words: string[] = []
-  let word: string | undefined
-  let quote: string | undefined
-  for (let i = 0; i < text.length; i++) {
-    const char = text[i]!
-    if (quote !== undefined) {
-      if (char === quote) quote = undefined
-      else if (char === '\\' && quote === '"' && /["\\$`]/.test(text[i + 1] ?? '')) word += text[++i]!
-      else word += char
-    } else if (char === '"' || char === "'") {
-      quote = char
-      word ??= ''
-    } else if (char === '\\' && i + 1 < text.length) {
-      word = (word ?? '') + text[++i]!
-    } else if (/\s/.test(char)) {
-      if (word !== undefined) words.push(word)
-      word = undefined
-    } else {
-      word = (word ?? '') + char
-    }
-  }
-  if (quote !== undefined) throw new UserError(`a ${quote} is not closed in: ${text}`)
-  if (word !== undefined) words.push(word)
-  return words
 }

@@ -1,9 +1,9 @@
 /** The options of `meltlab melt`: defaults with reasons, and checks. Pure. */
+import { typedCommand } from '../command-line.ts'
 import { parseDuration } from '../durations.ts'
 import type { RequestHeaders, Spacing, Tls } from '../load/plan.ts'
 import { checkPath, type Given, headersOf, knownMethod, numberOf, parseUrl, type TlsFlags } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
-import { splitWords } from './arms.ts'
 import type { RecoveryShape } from './measured.ts'
 
 /** Raw options from commander: texts and switches. */
@@ -69,11 +69,10 @@ export const presets = {
 /** A step has one second to become steady, and at least one that counts. */
 const shortestStepMs = 2000
 
-export function checkOptions(raw: RawMeltOptions, typed: readonly string[]): MeltOptions {
+/** `name`: the command of meltlab. */
+export function checkOptions(raw: RawMeltOptions, typed: readonly string[], name = 'melt'): MeltOptions {
   const preset = raw.quick === true ? presets.quick : presets.full
-  // `meltlab melt -- "npm start"`: a single argument with spaces is a command line too.
-  const command = typed.length === 1 ? splitWords(typed[0]!) : typed
-  if (command.length === 0) throw new UserError('a command is needed: meltlab melt [options] -- node server.js')
+  const command = typedCommand(typed, name)
   const sloMs = parseDuration(raw.slo, '--slo')
   const durationMs = parseDuration(raw.duration ?? preset.duration, '--duration')
   const timeoutMs = parseDuration(raw.timeout ?? preset.timeout, '--timeout')
@@ -92,10 +91,6 @@ export function checkOptions(raw: RawMeltOptions, typed: readonly string[]): Mel
     )
   }
   const url = raw.url === undefined ? undefined : parseUrl(raw.url)
-  const fromUrl = url === undefined ? '/' : url.pathname + url.search
-  const path = raw.path ?? fromUrl
-  checkPath(path)
-  const method = knownMethod(raw.method, '--method')
   return {
     command,
     name: slug(raw.name ?? nameOf(command)),
@@ -109,8 +104,8 @@ export function checkOptions(raw: RawMeltOptions, typed: readonly string[]): Mel
     startTimeoutMs: parseDuration(raw.startTimeout, '--start-timeout'),
     spacing: raw.spacing,
     url,
-    path,
-    method,
+    path: checkPath(raw.path ?? (url === undefined ? '/' : url.pathname + url.search)),
+    method: knownMethod(raw.method, '--method'),
     headers: headersOf(raw.header),
     body: raw.body,
     capacityTimes: preset.capacityTimes,

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { splitWords } from '../../src/command-line.ts'
 import { joinNodeOptions } from '../../src/launch/node-options.ts'
-import { armsOf, parseAlso, splitWords } from '../../src/melt/arms.ts'
+import { armsOf, parseAlso } from '../../src/melt/arms.ts'
 import { UserError } from '../../src/user-error.ts'
 
 const command = ['node', 'server.js']
