@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, wri
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { checkWritable } from '../src/commands/writable-folder.ts'
+import { checkWritable } from '../src/commands/user-files.ts'
 import { UserError } from '../src/user-error.ts'
 import { runCli } from './run-cli.ts'
 

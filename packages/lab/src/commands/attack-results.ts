@@ -13,7 +13,7 @@ import { originHere } from '../results/origin.ts'
 import { UserError } from '../user-error.ts'
 import { provenance } from './carry-out.ts'
 import { labVersion } from './lab-version.ts'
-import { keepElsewhere, writeText } from './written-file.ts'
+import { keepElsewhere, writeText } from './user-files.ts'
 
 export interface AttackResults {
   readonly runs: readonly AttackRun[]

@@ -16,7 +16,7 @@ import { UserError } from '../user-error.ts'
 import { deliver } from './attack-results.ts'
 import { notMet } from './carry-out.ts'
 import { checkedPlans } from './checked-plans.ts'
-import { checkWritableFile } from './written-file.ts'
+import { checkWritableFile } from './user-files.ts'
 
 const numberWithin =
   (name: string, least: number, most: number, whole: boolean) =>

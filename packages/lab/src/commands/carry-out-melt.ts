@@ -8,7 +8,7 @@ import { progressOn } from '../progress.ts'
 import type { Form } from '../report/result.ts'
 import { carryOut, type Output } from './carry-out.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
-import { checkWritable } from './writable-folder.ts'
+import { checkWritable } from './user-files.ts'
 
 type Experiment = Pick<MeltExperiment, 'title' | 'story' | 'arms' | 'limitsWithinS' | 'dependency' | 'view'>
 

@@ -11,8 +11,7 @@ import { isCredential } from '../results/attack-document.ts'
 import { paintOn, widthOf } from '../terminal.ts'
 import { UserError } from '../user-error.ts'
 import { labVersion } from './lab-version.ts'
-import { REASONS } from './writable-folder.ts'
-import { keepElsewhere } from './written-file.ts'
+import { keepElsewhere, REASONS } from './user-files.ts'
 
 export interface Output {
   readonly out: string

@@ -24,8 +24,7 @@ import { checkedPlans } from './checked-plans.ts'
 import { labVersion } from './lab-version.ts'
 import { sideOf } from './result-files.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
-import { checkWritable } from './writable-folder.ts'
-import { writeText } from './written-file.ts'
+import { checkWritable, writeText } from './user-files.ts'
 
 /** If p50 varies by 2 % between runs, a change of 5 % is found in 9 of 10 cases (bench/compare.ts). */
 const ROUNDS = '20'

@@ -13,7 +13,7 @@ import { scenarioCss } from '../report/write.ts'
 import { appOptions } from './app-options.ts'
 import { carryOut } from './carry-out.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
-import { checkWritable } from './writable-folder.ts'
+import { checkWritable } from './user-files.ts'
 
 export function registerLive(program: Command): void {
   const command = program

@@ -1,7 +1,7 @@
 /** Reads a stored result of `run`, `melt`, `recover` or `live`, and checks the parts that are drawn. */
 import type { ScenarioResult } from '../report/result.ts'
 import { UserError } from '../user-error.ts'
-import { readText } from './written-file.ts'
+import { readText } from './user-files.ts'
 
 /** The version that this meltlab writes. */
 const VERSION: ScenarioResult['version'] = 1

@@ -15,7 +15,7 @@ import { readResult } from '../results/read-attack.ts'
 import { readScenario, scenarioOf } from './read-scenario.ts'
 import { withoutControls } from '../terminal.ts'
 import { resultFiles } from './result-files.ts'
-import { readText, writeText } from './written-file.ts'
+import { readText, writeText } from './user-files.ts'
 
 interface Flags {
   readonly markdown?: true

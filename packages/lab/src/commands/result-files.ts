@@ -5,7 +5,7 @@ import { type Result, resultOf } from '../compare/comparable.ts'
 import type { Side } from '../compare/compare.ts'
 import { readResult } from '../results/read-attack.ts'
 import { UserError } from '../user-error.ts'
-import { readText } from './written-file.ts'
+import { readText } from './user-files.ts'
 
 /** @throws UserError if the place does not exist or contains no results */
 export function resultFiles(place: string): string[] {

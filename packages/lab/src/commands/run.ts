@@ -14,7 +14,7 @@ import { partialRun } from './partial-run.ts'
 import { writeWhole } from '../write-whole.ts'
 import { readScenario } from './read-scenario.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
-import { checkWritable } from './writable-folder.ts'
+import { checkWritable } from './user-files.ts'
 
 interface Flags {
   readonly full?: true

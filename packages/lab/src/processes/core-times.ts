@@ -5,10 +5,8 @@ import { parseCores } from './proc-stat.ts'
 
 export type CoreTimes = ReturnType<typeof parseCores>
 
-export async function readCores(): Promise<CoreTimes | undefined> {
-  if (process.platform !== 'linux') return undefined
-  return readFile('/proc/stat', 'utf8').then(parseCores, () => undefined)
-}
+export const readCores = (): Promise<CoreTimes | undefined> =>
+  readFile('/proc/stat', 'utf8').then(parseCores, () => undefined)
 
 /** Share (0..1) of the time between two readings in which a core was busy. */
 export function busyShare(before: CoreTimes, after: CoreTimes, core: number): number {

@@ -20,15 +20,11 @@ export interface Watch {
   stop(): Promise<Watched>
 }
 
-export interface WatchOptions {
-  /** @default 250: four readings per second make a smooth line, and each costs about 1 ms */
-  readonly intervalMs?: number
-  /** Reads the process; tests replace it. */
-  readonly read?: (pid: number) => Promise<Usage>
-}
+/** Four readings per second make a smooth line, and each costs about 1 ms. */
+const INTERVAL_MS = 250
 
-export function watch(pid: number, options: WatchOptions = {}): Watch {
-  const { intervalMs = 250, read = usage } = options
+/** Tests replace `read`. */
+export function watch(pid: number, read: typeof usage = usage): Watch {
   const startedMs = performance.now()
   const samples: WatchSample[] = []
 
@@ -39,7 +35,7 @@ export function watch(pid: number, options: WatchOptions = {}): Watch {
     if (now.rssBytes > 0) samples.push({ atMs, ...now })
   }
 
-  const sampling = every(intervalMs, sample)
+  const sampling = every(INTERVAL_MS, sample)
   return {
     async stop() {
       await sampling.stop()

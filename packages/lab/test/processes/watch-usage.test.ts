@@ -17,7 +17,7 @@ test('a process that has ended adds no sample', async () => {
     { rssBytes: 10, cpuMs: 5 },
     { rssBytes: 0, cpuMs: 0 },
   ]
-  const watching = watch(1, { intervalMs: 60_000, read: async () => readings.shift()! })
+  const watching = watch(1, async () => readings.shift()!)
   const seen = await watching.stop()
   assert.deepEqual(
     seen.samples.map(({ rssBytes, cpuMs }) => ({ rssBytes, cpuMs })),
