@@ -1,10 +1,11 @@
 /** The live run: the command bare and protected, both with the load that the page sets, until the user ends it. */
 import { type Context, type Scenario, scenario } from '../experiment/scenario.ts'
 import { type Arm, armsOf, namedArms } from '../melt/arms.ts'
+import { remeasureCapacity, searchCapacity } from '../melt/capacity.ts'
 import { formatRate } from '../report/format.ts'
 import type { LiveMeasured } from './measured.ts'
 import type { LiveOptions } from './options.ts'
-import { coresInWords, findCapacity, findCapacityAgain, startSides } from './sides.ts'
+import { capacityContext, coresInWords, startSides } from './sides.ts'
 import { type Steered, steer } from './steer.ts'
 import { UserError } from '../user-error.ts'
 import { liveView } from './view.ts'
@@ -42,7 +43,7 @@ export function liveScenario({ options, onServing, ending, skipping }: LiveParts
       measured.setup.cores = coresInWords(context.cores)
       const sides = await startSides(context, options, arms)
       const { capacity: given } = options
-      const found = given === undefined ? await findCapacity(context, options, sides) : undefined
+      const found = given === undefined ? await searchCapacity(capacityContext(context, options, sides)) : undefined
       const capacity = { ...(found ?? { rate: given! }), given: found === undefined, after: null }
       measured.capacity = capacity
       context.line(`capacity ${formatRate(capacity.rate)}/s, used for both`)
@@ -59,7 +60,10 @@ export function liveScenario({ options, onServing, ending, skipping }: LiveParts
 
 type Again = Pick<NonNullable<LiveMeasured['capacity']>, 'after' | 'whyNoAfter' | 'isSteady'>
 
-/** Measures on newly started processes. An app that does not start or answer again must not cost the results. */
+/**
+ * Measures on newly started processes, because the others may still work off a backlog. An app that does not start or
+ * answer again must not cost the results.
+ */
 async function capacityAfter(
   context: Context,
   { options, arms, users }: { readonly options: LiveOptions; readonly arms: readonly Arm[]; readonly users: number },
@@ -67,7 +71,7 @@ async function capacityAfter(
   context.status('starting both anew, to measure the capacity again (Ctrl-C leaves it out)')
   try {
     const sides = await startSides(context, options, arms)
-    const { rate, isSteady } = await findCapacityAgain(users, context, options, sides)
+    const { rate, isSteady } = await remeasureCapacity(capacityContext(context, options, sides), users)
     context.line(`capacity again ${formatRate(rate)}/s`)
     return { after: rate, isSteady }
   } catch (error) {

@@ -7,7 +7,7 @@ import { registerUrl } from '../launch/register-url.ts'
 import { checkAnswers } from '../launch/wait-until-listening.ts'
 import { runLoad } from '../load/run.ts'
 import type { Arm } from '../melt/arms.ts'
-import { type CapacityContext, remeasureCapacity, searchCapacity } from '../melt/capacity.ts'
+import type { CapacityContext } from '../melt/capacity.ts'
 import { listenForProtection } from '../melt/heard-from.ts'
 import { formatRate } from '../report/format.ts'
 import { UserError } from '../user-error.ts'
@@ -71,20 +71,11 @@ export function coresInWords(cores: Cores | undefined): string {
     : 'both services share one core evenly, and the load has the other'
 }
 
-export const findCapacity = (...measured: Measured): ReturnType<typeof searchCapacity> =>
-  searchCapacity(capacityContext(...measured))
-
-/** Measures on newly started processes, because the others may still work off a backlog. */
-export const findCapacityAgain = (users: number, ...measured: Measured): ReturnType<typeof remeasureCapacity> =>
-  remeasureCapacity(capacityContext(...measured), users)
-
-type Measured = [context: Context, options: LiveOptions, sides: readonly Side[]]
-
 /**
  * While the bare side is measured, the other gets the same load, so that each has the same share of the machine as
  * later.
  */
-function capacityContext(...[context, { melt }, sides]: Measured): CapacityContext {
+export function capacityContext(context: Context, { melt }: LiveOptions, sides: readonly Side[]): CapacityContext {
   const [bare, other] = sides as [Side, Side]
   context.status('measuring the capacity: warming up')
   return {

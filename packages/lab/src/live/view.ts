@@ -1,9 +1,11 @@
 /** The findings of a live run in words, tables and plots; shared with melt where they are the same. Pure. */
+import type { SecondResult } from '../melt/measured.ts'
 import { whyNoVerdict } from '../melt/no-verdict.ts'
 import { standings } from '../melt/standings.ts'
 import { armColumn, finding, goodputPlot, loadColumns } from '../melt/view.ts'
 import { formatChosen, formatMs, formatMultiple, formatRate } from '../report/format.ts'
-import type { LinesPlot, ScenarioArm, Standing, Unit, View } from '../report/result.ts'
+import { linesBy } from '../report/plots.ts'
+import type { Axis, LinesPlot, ScenarioArm, Standing, View } from '../report/result.ts'
 import { NOTHING_MEASURED } from '../report/standing.ts'
 import { type Columns, tableOf } from '../report/tables.ts'
 import { LEAST_SECONDS } from './course.ts'
@@ -85,34 +87,29 @@ function overLoad({ rows, setup, capacity }: Known): LinesPlot[] {
 }
 
 function overTime(seconds: readonly LiveSecond[], arms: Arms): LinesPlot[] {
-  const plot = (title: string, label: string, unit: Unit, more: Partial<LinesPlot>): LinesPlot => ({
-    kind: 'lines',
-    title,
-    fold: 'Second by second',
-    x: { label: 'when the request was due', unit: 's' },
-    y: { label, unit, ...(unit === 'ms' ? { scale: 'log' as const } : {}) },
-    series: [],
-    ...more,
-  })
-  const series = (of: (side: LiveSecond['sides'][string]) => number | null): LinesPlot['series'] =>
-    arms.map(({ name }) => ({
-      arm: name,
-      points: seconds.map(({ second, sides }) => {
-        const side = sides[name]
-        return [second, side === undefined ? null : of(side)] as const
-      }),
-    }))
+  const fold = 'Second by second'
+  const x = { label: 'when the request was due', unit: 's' } as const
+  const sides = arms.map(({ name }) => ({ arm: name }))
+  const plot = (title: string, y: Axis, of: (side: SecondResult) => number | null): LinesPlot =>
+    linesBy({ title, fold }, x, y, sides, ({ arm }) => seconds.map(each => [each.second, of(each.sides[arm]!)]))
+  const latency = { label: 'p99, log scale', unit: 'ms', scale: 'log' } as const
   const offered = seconds.flatMap(({ second, load }) => (load === null ? [] : [[second, load] as const]))
   return [
-    plot('Goodput, second by second', 'good answers per second', 'rate', { series: series(side => side.goodput) }),
-    plot('Latency of admitted requests', 'p99, log scale', 'ms', { series: series(side => side.admittedP99Ms) }),
+    plot('Goodput, second by second', { label: 'good answers per second', unit: 'rate' }, side => side.goodput),
+    plot('Latency of admitted requests', latency, side => side.admittedP99Ms),
     // The offered load is the same for both sides, so it belongs to neither.
     ...(offered.length === 0
       ? []
       : [
-          plot('Offered load', 'multiples of the capacity', 'multiple', {
+          {
+            kind: 'lines' as const,
+            title: 'Offered load',
+            fold,
+            x,
+            y: { label: 'multiples of the capacity', unit: 'multiple' as const },
+            series: [],
             guide: { name: 'the same for both', points: offered },
-          }),
+          },
         ]),
   ]
 }
