@@ -78,10 +78,6 @@ export class ConnectionPool {
     this.lost(connection)
   }
 
-  get hasFree(): boolean {
-    return this.#free.length > 0
-  }
-
   get hasRoom(): boolean {
     return this.#open < this.#size.most && this.#dialer.hasRoom
   }

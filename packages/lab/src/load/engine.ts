@@ -34,7 +34,6 @@ const cpuMs = (): number => {
   return (user + system) / 1000
 }
 
-/** A due request: its time, number, target, and journey, if any. */
 interface DueRequest {
   readonly due: number
   readonly number: number
@@ -326,10 +325,8 @@ export class Engine implements ConnectionOwner {
     this.#lastAnswerAt = now
     pool.answered(connection, reusable, now)
     this.#source.ended(now, true, due, status, ownMs, run)
-    if (waiting.length > 0 && pool.hasFree) {
-      const next = pool.takeFree(now)
-      if (next !== undefined) this.#send(next, this.#nextWaiting(origin), now, origin.capped)
-    }
+    const next = waiting.length > 0 ? pool.takeFree(now) : undefined
+    if (next !== undefined) this.#send(next, this.#nextWaiting(origin), now, origin.capped)
     // After a gap, all answers are read before due requests are sent: answers show whether the server was idle during
     // the gap.
     if (this.#source.peek() <= now && !this.#pacer.lateness.catchingUp) this.#sendDue(now)

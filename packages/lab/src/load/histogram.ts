@@ -34,7 +34,6 @@ const bucketOf = (ms: number): number => {
 /** The value at a fraction (0 to 1) of a bucket, ms. */
 const within = (index: number, share: number): number =>
   LOWEST_MS * 2 ** (index >>> SUB_BITS) * (1 + ((index & (SUB - 1)) + share) / SUB)
-const middleOf = (index: number): number => within(index, 0.5)
 
 /** The plain form, for JSON and structured clone. `buckets` is index, count, index, count... in rising order. */
 export interface HistogramData {
@@ -97,7 +96,7 @@ export class Histogram {
       if (below < rank) found = index
       below += count
     })
-    return Math.min(this.#max, Math.max(this.#min, middleOf(found)))
+    return Math.min(this.#max, Math.max(this.#min, within(found, 0.5)))
   }
 
   /**

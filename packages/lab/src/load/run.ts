@@ -57,7 +57,7 @@ export const runLoad = async (plan: LoadPlan, options: LoadOptions = {}): Promis
   const stop = (): void => {
     Atomics.store(control, 0, 1)
     Atomics.notify(control, 0)
-    for (const worker of workers) worker.tell({ kind: 'stop' })
+    for (const worker of workers) worker.postMessage({ kind: 'stop' } satisfies ToWorker)
   }
   options.signal?.addEventListener('abort', stop, { once: true })
   if (options.signal?.aborted) stop()
@@ -65,7 +65,7 @@ export const runLoad = async (plan: LoadPlan, options: LoadOptions = {}): Promis
   try {
     await Promise.all(workers.map(worker => worker.ready))
     const startAt = nowMs() + LEAD_MS
-    for (const worker of workers) worker.tell({ kind: 'start', startAt })
+    for (const worker of workers) worker.postMessage({ kind: 'start', startAt } satisfies ToWorker)
     options.onStart?.()
     const tellProgress = (): void => options.onProgress?.(progressOf(plan, nowMs() - startAt, workers))
     telling.timer = setInterval(tellProgress, PROGRESS_EVERY_MS)
@@ -75,18 +75,17 @@ export const runLoad = async (plan: LoadPlan, options: LoadOptions = {}): Promis
   } finally {
     clearInterval(telling.timer)
     options.signal?.removeEventListener('abort', stop)
-    await Promise.all(workers.map(worker => worker.end()))
+    await Promise.all(workers.map(worker => worker.terminate()))
   }
 }
 
-class LoadWorker {
+class LoadWorker extends Worker {
   readonly ready: Promise<void>
   readonly report: Promise<EngineReport>
   progress: EngineProgress = { scheduled: 0, sent: 0, answered: {}, failed: {}, good: 0, inflight: 0 }
-  readonly #thread: Worker
 
   constructor(job: EngineJob) {
-    this.#thread = new Worker(workerFile, {
+    super(workerFile, {
       workerData: job,
       name: `meltlab load ${job.worker}`,
       // Requests live longer than one young collection: a larger nursery avoids copying them repeatedly.
@@ -103,22 +102,13 @@ class LoadWorker {
     ready.promise.catch(() => {})
     this.ready = ready.promise
     this.report = report.promise
-    this.#thread
-      .on('message', (message: FromWorker) => {
-        if (message.kind === 'ready') ready.resolve()
-        else if (message.kind === 'progress') this.progress = message.progress
-        else report.resolve(message.report)
-      })
-      .on('error', failed)
-      .on('exit', code => failed(new Error(`a load worker ended unexpectedly with code ${code}`)))
-  }
-
-  tell(message: ToWorker): void {
-    this.#thread.postMessage(message)
-  }
-
-  async end(): Promise<void> {
-    await this.#thread.terminate()
+    this.on('message', (message: FromWorker) => {
+      if (message.kind === 'ready') ready.resolve()
+      else if (message.kind === 'progress') this.progress = message.progress
+      else report.resolve(message.report)
+    })
+    this.on('error', failed)
+    this.on('exit', code => failed(new Error(`a load worker ended unexpectedly with code ${code}`)))
   }
 }
 
