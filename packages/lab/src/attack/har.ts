@@ -4,12 +4,8 @@ import { isReserved } from '../load/request-text.ts'
 import { withHeader } from '../option-values.ts'
 import { withDefaults } from './targets-file.ts'
 
-export interface HarTarget extends LoadTarget {
-  readonly entry: number
-}
-
-export interface HarTargets {
-  readonly targets: readonly HarTarget[]
+interface HarTargets {
+  readonly targets: readonly (LoadTarget & { readonly entry: number })[]
   /** Number of entries that are not HTTP requests, such as `data:` and `wss:`. */
   readonly skipped: number
 }

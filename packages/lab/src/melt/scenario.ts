@@ -307,25 +307,18 @@ class Melt {
     const app = await this.#start(arm)
     const target = this.#target(new URL(path, app.origin))
     const live = liveLine(label, `${formatRate(rate)}/s`)
+    // The second route gets neither the headers nor the body of the first.
+    const plain: Target = { ...target, method: 'GET', headers: {}, body: undefined }
     const { outcome, ...seen } = await underLoad(app, this.#parts.server, () =>
       Promise.all([
         this.#load(offer(target, rate, durationMs, crowd), live),
-        beside && this.#load(offer(this.#besideTarget(app, beside.path), beside.rate, durationMs)),
+        beside && this.#load(offer({ ...plain, url: new URL(beside.path, app.origin).href }, beside.rate, durationMs)),
       ]),
     )
-    const summarise = (of: LoadOutcome): StepResult =>
-      summariseStep({
-        arm: arm.name,
-        multiple,
-        round,
-        window: windowOf(durationMs, afterWindowMs),
-        sloMs,
-        outcome: of,
-        ...seen,
-      })
-    const step = summarise(outcome[0])
+    const same = { arm: arm.name, multiple, round, window: windowOf(durationMs, afterWindowMs), sloMs, ...seen }
+    const step = summariseStep({ ...same, outcome: outcome[0] })
     this.#measured.steps.push(step)
-    if (outcome[1] !== undefined) this.#measured.beside?.push(summarise(outcome[1]))
+    if (outcome[1] !== undefined) this.#measured.beside?.push(summariseStep({ ...same, outcome: outcome[1] }))
     this.#showRows()
     const capacity = this.#measured.capacity!
     const share = keptOf({ ...step, ofCapacity: step.goodput / capacity.rate })
@@ -384,11 +377,6 @@ class Melt {
       if (unsure !== null) break
     }
     return limit
-  }
-
-  /** The target of the second route, without the headers and body of the main load. */
-  #besideTarget(app: RunningApp, path: string): Target {
-    return { ...this.#target(new URL(path, app.origin)), method: 'GET', headers: {}, body: undefined }
   }
 
   #showRows(): void {

@@ -41,13 +41,8 @@ export function windowOf(durationMs: number, afterMs = 0): Window {
 export const isUnderLoad = (setup: Pick<MeltSetup, 'durationMs' | 'sloMs' | 'window'>): boolean =>
   setup.durationMs - 1000 * setup.window.to >= setup.sloMs
 
-export interface StepInput extends UnderLoad<LoadOutcome> {
-  readonly arm: string
-  readonly multiple: number
-  readonly round: number
-  readonly window: Window
-  readonly sloMs: number
-}
+type StepInput = UnderLoad<LoadOutcome> &
+  Pick<StepResult, 'arm' | 'multiple' | 'round'> & { readonly window: Window; readonly sloMs: number }
 
 export function summariseStep(input: StepInput): StepResult {
   const { arm, multiple, round, window, sloMs, outcome, watched, died, foreign, coreSpeed } = input
