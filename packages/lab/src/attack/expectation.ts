@@ -123,11 +123,8 @@ function doubtOf(metric: string, { certified, certificate, okLatency }: LoadOutc
   if (certified) return undefined
   const figure = FIGURES.find(({ title }) => title === metric)
   const interval = figure && certificate.intervals.ok?.[figure.name]
-  if (figure !== undefined && interval !== undefined) {
-    if (doubtedMs(figure, interval, okLatency.count) > 0) {
-      const [clean, measured] = interval
-      return `not certified (${certificate.code}): the server's own value is ${inWords(clean, 'ms')} to ${inWords(measured, 'ms')}`
-    }
-  }
-  return `not certified (${certificate.code})`
+  const doubt = `not certified (${certificate.code})`
+  if (figure === undefined || interval === undefined || doubtedMs(figure, interval, okLatency.count) === 0) return doubt
+  const [clean, measured] = interval
+  return `${doubt}: the server's own value is ${inWords(clean, 'ms')} to ${inWords(measured, 'ms')}`
 }

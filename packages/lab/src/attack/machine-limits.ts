@@ -14,9 +14,9 @@ const OTHER_FILES = 50
 
 export interface Machine {
   readonly cores: number
-  /** Undefined where the limit is unknown. */
-  readonly openFiles?: number
-  readonly localPorts?: number
+  /** Infinity where the limit is unknown. */
+  readonly openFiles: number
+  readonly localPorts: number
 }
 
 export function refuseImpossible({ arrival, connections, threads }: LoadPlan, servers: number, machine: Machine): void {
@@ -31,32 +31,30 @@ export function refuseImpossible({ arrival, connections, threads }: LoadPlan, se
     }
   }
   const standing = connections.kind === 'fresh' ? 0 : connections.count
-  const files = (machine.openFiles ?? Number.POSITIVE_INFINITY) - OTHER_FILES
-  if (standing > files) {
+  if (standing > machine.openFiles - OTHER_FILES) {
     throw new UserError(
-      `${formatCount(standing)} connections exceed the ${formatCount(machine.openFiles!)} files that this process may open: raise ulimit -n, or use fewer.`,
+      `${formatCount(standing)} connections exceed the ${formatCount(machine.openFiles)} files that this process may open: raise ulimit -n, or use fewer.`,
     )
   }
-  const ports = (machine.localPorts ?? Number.POSITIVE_INFINITY) * servers
-  if (standing > ports) {
+  if (standing > machine.localPorts * servers) {
     throw new UserError(
-      `${formatCount(standing)} connections exceed the local ports of this machine: ${formatCount(machine.localPorts!)} to each server.`,
+      `${formatCount(standing)} connections exceed the local ports of this machine: ${formatCount(machine.localPorts)} to each server.`,
     )
   }
 }
 
 export function thisMachine(): Machine {
-  const openFiles = /^Max open files\s+(\d+)/m.exec(readOr('/proc/self/limits'))?.[1]
-  const range = readOr('/proc/sys/net/ipv4/ip_local_port_range').trim().split(/\s+/).map(Number)
-  const localPorts = range.length === 2 ? range[1]! - range[0]! + 1 : undefined
+  const openFiles = /^Max open files\s+(\d+)/m.exec(contentOf('/proc/self/limits'))?.[1]
+  const [first, last] = contentOf('/proc/sys/net/ipv4/ip_local_port_range').trim().split(/\s+/).map(Number)
   return {
     cores: availableParallelism(),
-    ...(openFiles === undefined ? {} : { openFiles: Number(openFiles) }),
-    ...(localPorts === undefined ? {} : { localPorts }),
+    openFiles: Number(openFiles ?? Number.POSITIVE_INFINITY),
+    localPorts: last === undefined ? Number.POSITIVE_INFINITY : last - first! + 1,
   }
 }
 
-function readOr(file: string): string {
+/** Empty if it cannot be read, as on other systems. */
+function contentOf(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch {

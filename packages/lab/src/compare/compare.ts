@@ -44,7 +44,9 @@ export function compare(a: Side, b: Side, tolerance?: number): Comparison {
   }
   const pairs = inOrder(a).map((result, at) => [result, inOrder(b)[at]!] as const)
   const doubtful = pairs.map(pair => pair.find(result => doubtOf(result) !== undefined))
-  const leftOut = doubtful.flatMap((result, at) => (result === undefined ? [] : leftOutText(at + 1, result)))
+  const leftOut = doubtful.flatMap((result, at) =>
+    result === undefined ? [] : `round ${at + 1}: ${result.name} is not certified (${doubtOf(result)})`,
+  )
   const rounds = pairs.filter((_, at) => doubtful[at] === undefined)
   if (leftOut.length > 0 && rounds.length < FEWEST) {
     const { document } = doubtful.find(result => result !== undefined)!
@@ -95,10 +97,6 @@ const startMs = ({ document }: Result): number => Date.parse(document.startedAt)
 /** The doubt about the whole run. Lateness is excluded: it widens the intervals of figures instead. */
 function doubtOf({ document }: Result): DoubtCode | undefined {
   return document.certificate.doubts.find(code => code !== 'late' && code !== 'frozen')
-}
-
-function leftOutText(round: number, result: Result): string {
-  return `round ${round}: ${result.name} is not certified (${doubtOf(result)})`
 }
 
 /** Notes where the generator's lateness matters, and why. */

@@ -58,10 +58,11 @@ export function comparedFigures(rounds: readonly Round[], tolerance: number = TO
   const confidence = 1 - (1 - CONFIDENCE) / FIGURES.filter(isKnown).length
   return FIGURES.map(figure => {
     const { name, unit } = figure
-    const middles = { a: middleOf(rounds, 'a', name), b: middleOf(rounds, 'b', name), blurred: false }
     const nothing = {
       ...figure,
-      ...middles,
+      a: middleOf(rounds, 'a', name),
+      b: middleOf(rounds, 'b', name),
+      blurred: false,
       change: null,
       interval: null,
       hides: null,
@@ -83,7 +84,7 @@ export function comparedFigures(rounds: readonly Round[], tolerance: number = TO
     const hides = read((high - low) / 2)
     const isCoarse = hides > (unit === 'share' ? TOLERATED_ERRORS : tolerance)
     const verdict = verdictOf(figure, change, interval) ?? (isCoarse ? 'undecided' : 'no difference seen')
-    return { ...figure, ...middles, change, interval, hides, blurred, verdict }
+    return { ...nothing, change, interval, hides, blurred, verdict }
   })
 }
 

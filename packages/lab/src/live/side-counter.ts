@@ -1,7 +1,6 @@
 /** Counts the results of one side's requests, and returns them ten times a second with a sample. Pure. */
 import type { RequestEnd } from '../load/arrival-source.ts'
 import { Histogram, type HistogramData } from '../load/histogram.ts'
-import type { Watcher } from './steered-arrivals.ts'
 
 /** `good`, `late`: 2xx or 3xx within or after the SLO; `refused`: 503; `lost`: other answers, failures, unsent. */
 export type Fate = 'good' | 'late' | 'refused' | 'lost'
@@ -22,7 +21,7 @@ export interface SideCounts extends Readonly<Record<Fate, number>> {
 /** Dots per tick. With ten ticks a second, a page that shows ten seconds has 1,000 dots. */
 const MOST_DOTS = 10
 
-export class SideCounter implements Watcher {
+export class SideCounter {
   readonly #sloMs: number
   readonly #random: () => number
   #due = 0

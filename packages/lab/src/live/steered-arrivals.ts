@@ -1,23 +1,21 @@
 /** Evenly spaced arrivals whose rate can be changed at any time, without an end. Pure. */
 import type { ArrivalSource, RequestEnd } from '../load/arrival-source.ts'
+import type { SideCounter } from './side-counter.ts'
 
-export interface Watcher {
-  due(): void
-  ended(latencyMs: number, end: RequestEnd, ownMs: number): void
-}
+type Counter = Pick<SideCounter, 'due' | 'ended'>
 
 export class SteeredArrivals implements ArrivalSource {
   /** Infinite until end() is called. */
   durationMs: number = Number.POSITIVE_INFINITY
-  readonly #watcher: Watcher
+  readonly #counter: Counter
   #gapMs: number
   #due: number
   /** New gaps that apply to later due times. */
   readonly #changes: { readonly atMs: number; readonly gapMs: number }[] = []
 
   /** @param rate requests per second, above 0 */
-  constructor(rate: number, watcher: Watcher) {
-    this.#watcher = watcher
+  constructor(rate: number, counter: Counter) {
+    this.#counter = counter
     this.#gapMs = 1000 / rate
     this.#due = this.#gapMs / 2
   }
@@ -37,13 +35,13 @@ export class SteeredArrivals implements ArrivalSource {
   }
 
   advance(): void {
-    this.#watcher.due()
+    this.#counter.due()
     this.#due += this.#gapMs
     this.#change()
   }
 
   ended(atMs: number, _connected: boolean, due: number, end: RequestEnd, ownMs: number): void {
-    this.#watcher.ended(atMs - due, end, ownMs)
+    this.#counter.ended(atMs - due, end, ownMs)
   }
 
   #change(): void {

@@ -57,7 +57,7 @@ export function summariseStep(input: StepInput): StepResult {
     admittedMs: latencyOf(inWindow.map(each => each.okLatency)),
     ...doubtedIn(outcome),
     shedMs: latencyOf(inWindow.map(each => each.shedLatency)),
-    longestAnswerMs: longest([outcome.okLatency, outcome.shedLatency, outcome.otherLatency]),
+    longestAnswerMs: latencyOf([outcome.okLatency, outcome.shedLatency, outcome.otherLatency]).max,
     answered: outcome.answered,
     failedByCode: outcome.failed as Readonly<Record<string, number>>,
     server: {
@@ -122,11 +122,6 @@ function doubtedIn({ certificate, okLatency }: LoadOutcome): Pick<StepResult, 'd
 function doubtedOf(all: Doubted): Pick<StepResult, 'doubtedMs'> {
   const doubted = Object.entries(all).filter(([, own]) => own > 0)
   return doubted.length === 0 ? {} : { doubtedMs: Object.fromEntries(doubted) }
-}
-
-function longest(histograms: readonly Histogram[]): number | null {
-  const all = histograms.map(histogram => histogram.max).filter(Number.isFinite)
-  return all.length === 0 ? null : Math.max(...all)
 }
 
 /** The capacity by which steps are judged. */
@@ -230,6 +225,4 @@ function rowOf(arm: string, multiple: number, all: readonly StepResult[], capaci
 }
 
 /** JSON has no NaN: a percentile without samples is null. */
-function finite(value: number): number | null {
-  return Number.isFinite(value) ? value : null
-}
+const finite = (value: number): number | null => (Number.isFinite(value) ? value : null)
