@@ -66,8 +66,8 @@ export async function runAudit(options: AuditOptions, progress: Progress, signal
     if (found.note !== undefined) progress.line(`note: ${found.note}`)
     origin = found.origin
     users = new Users(origin, options.paths, options)
-    notes = await prepare(app, origin, observed, users, options, signal)
-    const run = { app, users, observed, progress, signal }
+    const run = { app, origin, users, observed, progress, signal }
+    notes = await prepare(run, options)
     await alone(run, options.durationMs * ALONE_SHARE)
     await together(run, options.users, options.durationMs * (1 - ALONE_SHARE))
     // Refused connections after SIGTERM are correct.
@@ -86,14 +86,7 @@ export async function runAudit(options: AuditOptions, progress: Progress, signal
   return { result: resultOf({ options, origin, startedAt, facts, asked: asked ?? users, shutdown, notes }), failure }
 }
 
-async function prepare(
-  app: App,
-  origin: string,
-  observed: Observed,
-  users: Users,
-  options: AuditOptions,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
+async function prepare({ app, origin, users, observed, signal }: Run, options: AuditOptions): Promise<string[]> {
   if (observed.facts().length === 0) {
     throw new UserError(
       `'${options.command.join(' ')}' listens, but is not a Node program (or drops NODE_OPTIONS): audit supports Node ` +
@@ -112,6 +105,7 @@ async function prepare(
 
 interface Run {
   readonly app: App
+  readonly origin: string
   readonly users: Users
   readonly observed: Observed
   readonly progress: Progress

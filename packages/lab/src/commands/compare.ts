@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { type Command, Option } from 'commander'
 import { splitWords } from '../command-line.ts'
-import { resultOf } from '../compare/comparable.ts'
+import { type Result, resultOf } from '../compare/comparable.ts'
 import { type Comparison, compare as compareSides } from '../compare/compare.ts'
 import { type FigureVerdict, isPlain } from '../compare/comparison.ts'
 import { SIDES, type SideName, type Subject, takeTurns } from '../compare/take-turns.ts'
@@ -126,18 +126,16 @@ async function inTurns(a: string, b: string, flags: Flags): Promise<void> {
   const cores = coresOf(allowed)
   if (cores !== undefined) pinSelf(cores.lab)
   const { context, end } = makeContext({ form: 'full', signal, progress, cores })
-  const results: Record<SideName, { readonly round: number; readonly document: AttackDocument }[]> = { a: [], b: [] }
-  const sideNamed = (name: string, side: SideName, whole: number) => ({
-    name,
-    results: results[side]
-      .slice(0, whole)
-      .map(({ round, document }) => resultOf(`${side.toUpperCase()} ${round}`, document)),
-  })
-  const comparison = (whole: number): Comparison =>
-    compareSides(sideNamed(a, 'a', whole), sideNamed(b, 'b', whole), tolerance)
-  const isPlainAfter = (round: number): boolean => {
+  const results: Record<SideName, Result[]> = { a: [], b: [] }
+  const whole = (): number => Math.min(results.a.length, results.b.length)
+  const comparison = (): Comparison => {
+    const [ofA, ofB] = [results.a.slice(0, whole()), results.b.slice(0, whole())]
+    return compareSides({ name: a, results: ofA }, { name: b, results: ofB }, tolerance)
+  }
+  const isEnough = (round: number): boolean => {
+    if (tolerance === undefined || round < FEWEST) return false
     try {
-      return isPlain(comparison(round).figures)
+      return isPlain(comparison().figures)
     } catch {
       return false // Too many rounds were unreliable so far.
     }
@@ -148,9 +146,9 @@ async function inTurns(a: string, b: string, flags: Flags): Promise<void> {
       ...turns,
       rounds,
       labVersion: labVersion(),
-      isEnough: round => tolerance !== undefined && round >= FEWEST && isPlainAfter(round),
+      isEnough,
       onResult(side, round, document) {
-        results[side].push({ round, document })
+        results[side].push(resultOf(`${side.toUpperCase()} ${round}`, document))
         if (flags.keep !== undefined) keep(path.join(flags.keep, side), round, document)
         progress.line(lineOf(side, round, rounds, document))
       },
@@ -161,10 +159,9 @@ async function inTurns(a: string, b: string, flags: Flags): Promise<void> {
   await end()
   if (cores !== undefined) unpinSelf(allowed)
   progress.clear()
-  const whole = Math.min(results.a.length, results.b.length)
   try {
-    if (failure === undefined || whole > 0) {
-      const found = comparison(whole)
+    if (failure === undefined || whole() > 0) {
+      const found = comparison()
       show(cores === undefined ? { ...found, remarks: [...found.remarks, UNPINNED] } : found, flags)
     }
   } catch (error) {

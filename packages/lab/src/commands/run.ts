@@ -87,12 +87,9 @@ async function runOne(
   signal: AbortSignal,
   kept: string,
 ): Promise<void> {
-  if (output.keep === undefined) {
-    await carryOut(scenario, form, output, progress, signal)
-    return
-  }
-  const part = partialRun(`${kept}.part`, scenario, form)
+  const part = output.keep === undefined ? undefined : partialRun(`${kept}.part`, scenario, form)
   const result = await carryOut(scenario, form, output, progress, signal, part)
+  if (part === undefined) return
   const measured = scenario.kept === undefined ? result.measured : scenario.kept(result.measured)
   // A partial file on a full disk would count as a result.
   writeWhole(kept, `${JSON.stringify({ ...result, measured }, null, 1)}\n`)

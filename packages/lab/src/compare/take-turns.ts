@@ -1,6 +1,6 @@
 /** Sends the same load to two commands or servers in turns, A B, B A, A B: changes of the machine affect both. */
 import type { Context } from '../experiment/scenario.ts'
-import { checkAnswers, type Reachable } from '../launch/wait-until-listening.ts'
+import { checkAnswers } from '../launch/wait-until-listening.ts'
 import { type LoadRequest, planOf } from '../load/load-request.ts'
 import { type AttackDocument, attackDocument } from '../results/attack-document.ts'
 import { originHere } from '../results/origin.ts'
@@ -49,39 +49,28 @@ export async function takeTurn(
   { name, label }: { readonly name: string; readonly label: string },
   { load, warmUpMs, path, startTimeoutMs, labVersion }: TurnLoad,
 ): Promise<AttackDocument> {
-  const { app, origin, stop } = await reach(context, subject, name, startTimeoutMs)
-  const url = new URL(path, origin).href
+  const app =
+    'origin' in subject
+      ? running(name, subject.origin.origin)
+      : await context.start({ name, run: subject.command, core: 'server', startTimeoutMs })
+  const url = new URL(path, app.origin).href
   const { method, headers = {}, body } = load
   await checkAnswers(app, new URL(url), { method, headers, body }, load.timeoutMs)
   await context.load(`${label}: warming up`, { ...load, url, durationMs: warmUpMs, warmUp: true })
   const request: LoadRequest = { ...load, url }
   const startedAt = new Date().toISOString()
   const outcome = await context.load(label, request)
-  await stop()
+  app.check()
+  await app.stop()
   return attackDocument(planOf(request), outcome, originHere(labVersion, startedAt))
 }
 
-async function reach(
-  context: Context,
-  subject: Subject,
-  name: string,
-  startTimeoutMs: number,
-): Promise<{ readonly app: Reachable; readonly origin: string; readonly stop: () => Promise<void> }> {
-  if ('origin' in subject) {
-    const { origin } = subject.origin
-    return {
-      app: { name: `${name} (${origin})`, ended: () => undefined, lastWords: () => '' },
-      origin,
-      stop: async () => {},
-    }
-  }
-  const app = await context.start({ name, run: subject.command, core: 'server', startTimeoutMs })
-  return {
-    app,
-    origin: app.origin,
-    async stop() {
-      app.check()
-      await app.stop()
-    },
-  }
-}
+/** A server that the lab did not start is neither checked nor stopped. */
+const running = (name: string, origin: string) => ({
+  name: `${name} (${origin})`,
+  origin,
+  ended: () => undefined,
+  lastWords: () => '',
+  check() {},
+  async stop() {},
+})

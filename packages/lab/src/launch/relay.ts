@@ -11,14 +11,16 @@ export interface Address {
 const CONNECT_MS = 5000
 
 export class Relay {
+  /** The number of connections so far. */
+  accepted = 0
+  /** Bytes passed on so far, in both directions. */
+  passedBytes = 0
   readonly #to: Address
   readonly #server = net.createServer({ allowHalfOpen: true }, client => this.#accept(client))
   readonly #sockets = new Set<net.Socket>()
   /** Clients accepted while everything is held back; release() connects them to the dependency. */
   readonly #waiting = new Set<net.Socket>()
   #held = false
-  #accepted = 0
-  #passedBytes = 0
 
   private constructor(to: Address) {
     this.#to = to
@@ -43,16 +45,6 @@ export class Relay {
     return (this.#server.address() as net.AddressInfo).port
   }
 
-  /** The number of connections so far. */
-  get accepted(): number {
-    return this.#accepted
-  }
-
-  /** Bytes passed on so far, in both directions. */
-  get passedBytes(): number {
-    return this.#passedBytes
-  }
-
   /** From now on connections are accepted, but no byte passes in either direction until release(). */
   hold(): void {
     this.#held = true
@@ -74,7 +66,7 @@ export class Relay {
   }
 
   #accept(client: net.Socket): void {
-    this.#accepted++
+    this.accepted++
     if (!this.#held) {
       this.#connect(client)
       return
@@ -95,7 +87,7 @@ export class Relay {
     from
       .setNoDelay(true)
       .on('data', chunk => {
-        this.#passedBytes += chunk.length
+        this.passedBytes += chunk.length
         if (!to.write(chunk)) from.pause()
       })
       .on('end', () => to.end())

@@ -10,7 +10,7 @@ import { type Listener, listeningPorts } from '../processes/listening-ports.ts'
 import type { App } from './command.ts'
 
 /** The part of an app that a check of its server needs; the lab need not have started the app. */
-export type Reachable = Pick<App, 'name' | 'ended' | 'lastWords'>
+type Reachable = Pick<App, 'name' | 'ended' | 'lastWords'>
 
 export interface ReadyOptions {
   /** The address that the user gave; then no port is searched. */
