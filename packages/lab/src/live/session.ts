@@ -33,15 +33,15 @@ const POINT_EVERY_MS = 500
 const MOST_POINTS = 120
 
 export class Session {
+  load: number
+  /** The load in each second; null if it changed during the second. */
+  readonly loads: (number | null)[] = []
   readonly #capacity: number
   readonly #stops: readonly number[]
   readonly #ended: (side: number) => boolean
-  #load: number
   readonly #ticks: Tick[] = []
   readonly #points: Point[] = []
   readonly #courses: readonly Course[]
-  /** The load in each second; null if it changed during the second. */
-  readonly #seconds: (number | null)[] = []
   #pointAtMs = 0
 
   /** `ended` returns whether the process of a side has ended by itself. */
@@ -50,24 +50,16 @@ export class Session {
     this.#stops = stops
     this.#ended = ended
     this.#courses = [new Course(capacity), new Course(capacity)]
-    this.#load = stops[0]!
-  }
-
-  get load(): number {
-    return this.#load
+    this.load = stops[0]!
   }
 
   get rate(): number {
-    return this.#load * this.#capacity
-  }
-
-  get loads(): readonly (number | null)[] {
-    return this.#seconds
+    return this.load * this.#capacity
   }
 
   /** @throws RangeError for an invalid load */
   set(given: unknown): void {
-    this.#load = loadOf(given, this.#stops)
+    this.load = loadOf(given, this.#stops)
   }
 
   /** Adds a tick, and returns the message for viewers. */
@@ -76,9 +68,9 @@ export class Session {
     const before = this.#ticks.at(-1)
     this.#ticks.push(tick)
     if (this.#ticks.length > TICKS_KEPT) this.#ticks.shift()
-    const running = Math.max(0, this.#seconds.length - 1)
+    const running = Math.max(0, this.loads.length - 1)
     this.#noteSeconds(tick.atMs, offered, before?.rate === tick.rate || before === undefined)
-    for (let second = running; second < this.#seconds.length - 1; second++) this.#count(second)
+    for (let second = running; second < this.loads.length - 1; second++) this.#count(second)
     const told = this.#now(tick)
     if (tick.atMs - this.#pointAtMs < POINT_EVERY_MS) return told
     this.#pointAtMs = tick.atMs
@@ -114,20 +106,20 @@ export class Session {
   #noteSeconds(atMs: number, load: number, isSame: boolean): void {
     const stop = loadOf(load, this.#stops)
     const second = Math.floor(atMs / 1000)
-    if (this.#seconds.length > second) {
-      if (this.#seconds[second] !== stop) this.#seconds[second] = null
+    if (this.loads.length > second) {
+      if (this.loads[second] !== stop) this.loads[second] = null
       return
     }
     // The end of the previous second belongs to this tick, too.
-    if (!isSame && this.#seconds.length > 0) this.#seconds[this.#seconds.length - 1] = null
-    while (this.#seconds.length < second) this.#seconds.push(isSame ? stop : null)
-    this.#seconds.push(stop)
+    if (!isSame && this.loads.length > 0) this.loads[this.loads.length - 1] = null
+    while (this.loads.length < second) this.loads.push(isSame ? stop : null)
+    this.loads.push(stop)
   }
 
   /** The requests of a second without a tick are in a later tick, so it counts for no load. */
   #count(second: number): void {
     const ticks = this.#ticks.filter(({ atMs }) => Math.floor(atMs / 1000) === second)
-    const load = ticks.length === 0 ? null : (this.#seconds[second] ?? null)
+    const load = ticks.length === 0 ? null : (this.loads[second] ?? null)
     for (const [side, course] of this.#courses.entries()) {
       const sum = (of: 'due' | 'good'): number => sumOf(ticks, ({ sides }) => sides[side]![of])
       course.add(load, { scheduled: sum('due'), good: sum('good') })

@@ -39,7 +39,7 @@ export class Http1Connection extends Connection {
 
   send(request: OutgoingRequest): void {
     this.busy = true
-    this.#request = request.bytes(this.number, Date.now, this.run?.extracted)
+    this.#request = request.bytes(this.number, this.run?.extracted)
     this.#headRequest = request.isHead
     if (this.state === 'open') this.#write()
   }

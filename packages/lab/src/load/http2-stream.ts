@@ -39,7 +39,7 @@ export class Http2Stream extends Connection implements SessionUser {
 
   send(request: OutgoingRequest): void {
     this.busy = true
-    this.#message = request.message(this.number, Date.now, this.run?.extracted)
+    this.#message = request.message(this.number, this.run?.extracted)
     this.#headRequest = request.isHead
     if (this.state === 'open') this.#open()
   }

@@ -33,21 +33,18 @@ export class OutgoingRequest {
     this.#constant = [this.#line, this.#head, this.#body].every(each => typeof each !== 'function')
   }
 
-  bytes(number: number, nowMs: () => number, extracted: Extracted = {}): Uint8Array {
-    if (this.#bytes === undefined || !this.#constant)
-      this.#bytes = http1Bytes(...this.#filled(number, nowMs, extracted))
+  bytes(number: number, extracted: Extracted = {}): Uint8Array {
+    if (this.#bytes === undefined || !this.#constant) this.#bytes = http1Bytes(...this.#filled(number, extracted))
     return this.#bytes
   }
 
-  message(number: number, nowMs: () => number, extracted: Extracted = {}): Http2Message {
-    if (this.#message === undefined || !this.#constant) {
-      this.#message = http2Message(...this.#filled(number, nowMs, extracted))
-    }
+  message(number: number, extracted: Extracted = {}): Http2Message {
+    if (this.#message === undefined || !this.#constant) this.#message = http2Message(...this.#filled(number, extracted))
     return this.#message
   }
 
-  #filled(number: number, nowMs: () => number, extracted: Extracted): [head: string, body: string | undefined] {
-    const now = this.#constant ? 0 : nowMs()
+  #filled(number: number, extracted: Extracted): [head: string, body: string | undefined] {
+    const now = this.#constant ? 0 : Date.now()
     const fill = (template: Template): string =>
       typeof template === 'string' ? template : template(number, now, extracted)
     const body = this.#body === undefined ? undefined : fill(this.#body)
