@@ -44,7 +44,6 @@ export interface PathFacts {
 
 export interface Facts {
   readonly pid: number
-  /** Version of Node, such as `v24.21.0`. */
   readonly node: string
   readonly phase: Phase
   /** Requests of the load that its servers received. */

@@ -1,26 +1,25 @@
 /** The measurements of a live run: plain data in whole seconds, by the due time of requests. Pure. */
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
-import type { Fates, Row, SecondResult } from '../melt/measured.ts'
+import type { Capacity, Fates, Row, SecondResult } from '../melt/measured.ts'
 import { fatesOf, latencyOf, secondOf } from '../melt/summary.ts'
 import { Course } from './course.ts'
 
 export interface LiveMeasured {
   readonly setup: LiveSetup
   /** The capacity of the bare app, requests per second, for both sides. Null until known; `given` by --capacity. */
-  capacity: {
-    readonly rate: number
-    readonly given: boolean
-    /** The capacity of processes started anew after the load; null if it was given, or was not measured again. */
-    readonly after: number | null
-    /** Why it could not be measured again. */
-    readonly whyNoAfter?: string | undefined
-    readonly searches?: readonly number[] | undefined
-    readonly isSteady?: boolean | undefined
-  } | null
+  capacity: LiveCapacity | null
   seconds: readonly LiveSecond[]
   rows: readonly LiveRow[]
   /** For each side whose process ended by itself: how, and at which load. */
   died: Readonly<Record<string, Death>>
+}
+
+interface LiveCapacity extends Pick<Capacity, 'rate' | 'searches' | 'isSteady'> {
+  readonly given: boolean
+  /** The capacity of processes started anew after the load; null if it was given, or was not measured again. */
+  readonly after: number | null
+  /** Why it could not be measured again. */
+  readonly whyNoAfter?: string | undefined
 }
 
 export interface Death {

@@ -71,7 +71,6 @@ const retrying = (source: ArrivalSource, retries: number, random: () => number):
   }
 }
 
-/** The arrivals of one worker (0-based) out of `workers`. */
 export const sourceOf = (arrival: Arrival, worker: number, workers: number): ArrivalSource => {
   if (arrival.kind === 'closed') {
     const users = shareOf(arrival.users, worker, workers)

@@ -88,7 +88,6 @@ export const certificateOf = (codes: readonly DoubtCode[], latencies: ByKind<Pai
   return { code: doubts[0] ?? 'certified', doubts, intervals: intervalsOf(latencies) }
 }
 
-/** Each figure without and with the generator's own delay. */
 const intervalsOf = (latencies: ByKind<Pair<Histogram>>): Certificate['intervals'] =>
   Object.fromEntries(
     KINDS.filter(kind => latencies[kind].measured.count > 0).map(kind => {
@@ -97,7 +96,6 @@ const intervalsOf = (latencies: ByKind<Pair<Histogram>>): Certificate['intervals
     }),
   )
 
-/** The allowance, ms, for a figure of `measured` ms over `count` requests. */
 const allowedMs = ({ floorMs, beyond }: Figure, measured: number, count: number): number =>
   Math.max(count * beyond < ENOUGH_BEYOND ? EXTREME_MS : floorMs, SHARE * measured)
 
@@ -105,7 +103,6 @@ const allowedMs = ({ floorMs, beyond }: Figure, measured: number, count: number)
 export const doubtedMs = (figure: Figure, [least, most]: readonly [number, number], count: number): number =>
   most - least > allowedMs(figure, most, count) ? most - least : 0
 
-/** Describes the figures that the generator distorted too much. */
 const distorted = (latencies: ByKind<Pair<Histogram>>): string[] =>
   KINDS.flatMap(kind => {
     const { clean, measured } = latencies[kind]
@@ -127,7 +124,6 @@ const distinct = (freezes: readonly Freeze[]): Freeze[] => {
   return found
 }
 
-/** Empty if the figures describe the server. */
 export const doubts = (evidence: Evidence): Doubt[] => {
   const { plan, workers, latencies } = evidence
   const found: Doubt[] = []

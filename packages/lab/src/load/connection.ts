@@ -46,7 +46,6 @@ export abstract class Connection {
 
   readonly peer: Peer
   protected readonly owner: ConnectionOwner
-  /** Length of the last answer's body, bytes. */
   abstract readonly bodyBytes: number
   /** How long the server keeps it when idle, as its last answer said; Infinity if it said nothing. */
   abstract readonly keptMs: number

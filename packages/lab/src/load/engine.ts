@@ -60,7 +60,6 @@ export class Engine implements ConnectionOwner {
   readonly #fresh: boolean
   readonly #newestFirst: boolean
   readonly #standing: number
-  /** For each target: its request, and the origin it goes to. */
   readonly #requests: readonly {
     readonly outgoing: OutgoingRequest
     readonly origin: Origin

@@ -1,13 +1,10 @@
 /** A short description of a load, and the plan that it becomes with the lab's defaults. Pure. */
-import type { Connections, RequestHeaders, LoadPlan, Phase, Spacing, Tls } from './plan.ts'
+import type { Connections, LoadPlan, Phase, Spacing, Tls } from './plan.ts'
 
-interface Common {
+/** The default method is GET. */
+interface Common extends Partial<Pick<LoadPlan, 'method' | 'headers' | 'body' | 'templated' | 'acknowledged'>> {
   readonly url: string
   readonly durationMs: number
-  /** @default 'GET' */
-  readonly method?: string
-  readonly headers?: RequestHeaders
-  readonly body?: string | Uint8Array | undefined
   readonly tls?: Tls | undefined
   /** @default 60 s: scenarios measure how long requests take, and should not cut them off */
   readonly timeoutMs?: number
@@ -18,9 +15,6 @@ interface Common {
   /** Seed of the Poisson process. @default 1: the same arrivals for every arm */
   readonly seed?: number
   readonly fresh?: boolean
-  /** True if requests differ; see template.ts. */
-  readonly templated?: true
-  readonly acknowledged?: true
   /** True if the figures are discarded, so that doubts about them do not count. */
   readonly warmUp?: boolean
 }

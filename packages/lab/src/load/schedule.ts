@@ -58,7 +58,6 @@ export const durationMs = (schedule: Schedule): number =>
 
 export const highestRate = (schedule: Schedule): number => Math.max(...schedule.phases.flatMap(ratesOf))
 
-/** Arrivals per second at the beginning and at the end of a phase. */
 export const ratesOf = (phase: Phase): readonly [from: number, to: number] =>
   phase.kind === 'constant' ? [phase.rate, phase.rate] : [phase.fromRate, phase.toRate]
 

@@ -1,7 +1,7 @@
 /** The counts of one worker. Every request is sent or unsent; every sent one answered or failed, exactly once. Pure. */
 import { byKind } from './added.ts'
 import { Histogram, type HistogramData } from './histogram.ts'
-import type { ByKind, Counts, FailureCode } from './plan.ts'
+import type { ByKind, Counts, FailureCode, LoadOutcome } from './plan.ts'
 import { emptySecond, noCounts, type Second, type SecondData, Seconds, type Times } from './seconds.ts'
 
 export const isOk = (status: number): boolean => status >= 200 && status < 400
@@ -12,13 +12,10 @@ export interface Pair<H> {
   readonly clean: H
 }
 
-export interface TallyData extends Counts {
-  readonly unsent: number
+export interface TallyData
+  extends Pick<LoadOutcome, keyof Counts | 'unsent' | 'bytesRead' | 'bodyBytes' | 'bodyBytesSent'> {
   /** Late answers that would have met the SLO without the generator's own delay. */
   readonly goodLost: number
-  readonly bytesRead: number
-  readonly bodyBytes: number
-  readonly bodyBytesSent: number
   readonly targets: readonly TargetData[]
   readonly latencies: ByKind<Pair<HistogramData>>
   readonly sendLag: HistogramData
@@ -55,9 +52,7 @@ export class Tally {
   readonly all: ReturnType<typeof noCounts> = noCounts()
   unsent = 0
   bytesRead = 0
-  /** Body bytes of complete answers. */
   bodyBytes = 0
-  /** Body bytes of the requests that got a complete answer. */
   bodyBytesSent = 0
 
   readonly #sloMs: number

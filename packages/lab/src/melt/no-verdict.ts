@@ -1,5 +1,6 @@
 /** Decides whether the capacity, the base of every load and share, is too uncertain for a verdict. Pure. */
 import { formatPercent, formatRate } from '../report/format.ts'
+import type { Capacity } from './measured.ts'
 
 /** Two searches agree when the larger is at most this much above the other. */
 export const AGREE_WITHIN = 0.1
@@ -7,15 +8,9 @@ export const AGREE_WITHIN = 0.1
 const DRIFT_WITHIN = 0.25
 export const UNSTEADY = 'its rate still changed after the longest warm-up'
 
-export interface FoundCapacity {
-  /** The results of the searches that count, in order; absent if the capacity was given. */
-  readonly searches?: readonly number[] | undefined
-  /** False if the warm-up ended before the rate was steady; absent if unknown. */
-  readonly isSteady?: boolean | undefined
+export interface FoundCapacity extends Pick<Capacity, 'searches' | 'isSteady' | 'ownDrift'> {
   /** The capacity at several times of the run; null where it was not measured. */
   readonly over: readonly (number | null)[]
-  /** Their difference that the core's speed does not explain, as a share; absent if unknown. */
-  readonly ownDrift?: number | undefined
   /** The best goodput at any load. */
   readonly best: number
 }

@@ -5,7 +5,6 @@ import type { Tally } from '../facts.ts'
 /** An app that calls new hosts from new places all the time must not fill its own memory. */
 const MOST = 200
 
-/** Counts by cause, thing, place and path. */
 export class Observations {
   /** False before the load begins: work that an app does once at its start causes no overload. */
   on = false
