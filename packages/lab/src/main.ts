@@ -19,7 +19,6 @@ const program = new Command('meltlab')
   })
   // Commander's messages arrive as errors, which are printed once below.
   .configureOutput({ writeErr: () => {} })
-  .showSuggestionAfterError(true)
 
 /** In the order of `--help`. Each command is loaded by itself, because loading all of them takes twice as long. */
 const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {

@@ -23,15 +23,10 @@ const numberWithin =
   (text: string): number =>
     numberOf(text, name, least, most, whole)
 
-const duration =
-  (name: string) =>
-  (text: string): number =>
-    parseDuration(text, name)
-
 /** A duration with a default that `--help` shows as a user would write it. */
 const lasting = (name: string, description: string, fallback: string): Option =>
   new Option(`${name} <duration>`, description)
-    .argParser(duration(name))
+    .argParser(text => parseDuration(text, name))
     .default(parseDuration(fallback, name), fallback)
 
 export const registerAttack = (program: Command): void => {
@@ -54,7 +49,7 @@ export const registerAttack = (program: Command): void => {
     .option(
       '--think <duration>',
       'pause of a user between two requests, from half to one and a half of this',
-      duration('--think'),
+      text => parseDuration(text, '--think'),
     )
     .addOption(lasting('--duration', 'duration of the load', DEFAULTS.duration))
     .option(
@@ -84,7 +79,7 @@ export const registerAttack = (program: Command): void => {
       new Option(
         '--journey <file>',
         'steps in sequence (JSON, see docs/journeys.md); --rate counts journeys, and a URL replaces the origin in the file',
-      ).conflicts(['targets', 'har', 'users', 'method', 'body', 'export', 'like']),
+      ).conflicts(['targets', 'har', 'users', 'method', 'body', 'export']),
     )
     .option('--method <name>', 'HTTP method (default GET, POST with --body)', text => knownMethod(text, '--method'))
     .option('--header <line>', 'a header such as "Accept: text/html"; repeatable, also with the same name', collect)
