@@ -16,6 +16,7 @@ import { labVersion } from './lab-version.ts'
 import { keepElsewhere, writeText } from './user-files.ts'
 
 export interface AttackResults {
+  /** At least one: a run that was stopped is among them. */
   readonly runs: readonly AttackRun[]
   readonly steps: number | undefined
   /** ISO 8601. */
@@ -28,7 +29,7 @@ export async function deliver(results: AttackResults, flags: Flags): Promise<voi
   const { html } = flags
   const told = await writeOut(printed(results, flags))
   const failures: string[] = []
-  if (html !== undefined && runs.length > 0) {
+  if (html !== undefined) {
     try {
       writeText(html, scenarioHtml(attackPage(runs, { startedAt, conditions: conditions() }), scenarioCss()))
       process.stderr.write(`${html}\n`)
@@ -57,9 +58,8 @@ function printed(results: AttackResults, flags: Flags): string {
   if (flags.json === true) return documents(results)
   const { runs, steps } = results
   const colour = process.stdout.isTTY === true && !process.env['NO_COLOR']
-  const [first] = runs
-  if (steps !== undefined || first === undefined) return stepsReport(runs, steps ?? 1, colour)
-  const { plan, outcome, judged } = first
+  if (steps !== undefined) return stepsReport(runs, steps, colour)
+  const { plan, outcome, judged } = runs[0]!
   return attackReport(plan, outcome, judged, colour)
 }
 
@@ -68,7 +68,7 @@ function documents({ runs, steps, startedAt }: AttackResults): string {
   const all = runs.map(({ plan, outcome, judged }) =>
     attackJson(attackDocument(plan, outcome, originHere(labVersion(), startedAt), judged)),
   )
-  return steps !== undefined || all.length === 0 ? `{ "steps": [\n${all.join(',\n')}] }\n` : all[0]!
+  return steps === undefined ? all[0]! : `{ "steps": [\n${all.join(',\n')}] }\n`
 }
 
 /** The load was not pinned to a core, and other processes were not monitored. */

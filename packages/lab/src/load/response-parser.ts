@@ -3,6 +3,7 @@
  * reusable, and the body's length. A guess would count answers that never arrived: bare LF, folded headers, spaces
  * before a colon, differing lengths, a length beside chunks and bytes after the end are all errors. Pure.
  */
+import { Buffer } from 'node:buffer'
 import type { AnswerParts } from './answer-parts.ts'
 import {
   COLON,
@@ -21,8 +22,6 @@ import {
 /** Longest line (status line, header, chunk size), and the most header bytes, that are accepted as HTTP. */
 const LONGEST_LINE = 65_536
 const MOST_HEAD_BYTES = 262_144
-/** Largest line buffer that is kept for the next answer, bytes; larger ones would add up over many connections. */
-const ROOM_KEPT = 4096
 
 const TIMEOUT = 'timeout='
 
@@ -62,15 +61,14 @@ export class ResponseParser {
   #left = 0
   #headBytes = 0
   /** A line that began in an earlier piece. */
-  #spill: Uint8Array | undefined
-  #spilled = 0
+  #begun: Uint8Array | undefined
 
   /** Prepares for the answer to a new request. `parts` receives its fields and body. */
   start(headRequest: boolean, parts?: AnswerParts): void {
     this.#headRequest = headRequest
     this.#parts = parts
     this.fault = ''
-    this.#spilled = 0
+    this.#begun = undefined
     this.#expectStatusLine()
   }
 
@@ -148,36 +146,21 @@ export class ResponseParser {
   #readLine(bytes: Uint8Array, start: number, end: number): number {
     let at = start
     while (at < end && bytes[at] !== LF) at++
-    if (this.#spilled + at - start > LONGEST_LINE) {
+    const begun = this.#begun
+    if ((begun?.length ?? 0) + at - start > LONGEST_LINE) {
       this.#judge(`a line longer than ${LONGEST_LINE} bytes`)
       return at
     }
-    if (at === end) {
-      this.#keepForLater(bytes, start, end)
-      return end
-    }
-    if (this.#spilled > 0) {
-      this.#keepForLater(bytes, start, at + 1)
-      const length = this.#spilled
-      this.#spilled = 0
-      const line = this.#spill!
-      if (line.length > ROOM_KEPT) this.#spill = undefined
-      this.#judge(this.#line(line, 0, length - 1))
-    } else {
+    if (begun === undefined && at < end) {
       this.#judge(this.#line(bytes, start, at))
+      return at + 1
     }
-    return at + 1
-  }
-
-  #keepForLater(bytes: Uint8Array, start: number, end: number): void {
-    const needed = this.#spilled + end - start
-    if (this.#spill === undefined || this.#spill.length < needed) {
-      const larger = new Uint8Array(Math.max(256, 2 * needed))
-      if (this.#spill !== undefined) larger.set(this.#spill.subarray(0, this.#spilled))
-      this.#spill = larger
-    }
-    this.#spill.set(bytes.subarray(start, end), this.#spilled)
-    this.#spilled = needed
+    const next = Math.min(at + 1, end)
+    // Copies the bytes, because the next read reuses their buffer.
+    const line = Buffer.concat([begun ?? new Uint8Array(), bytes.subarray(start, next)])
+    this.#begun = at < end ? undefined : line
+    if (at < end) this.#judge(this.#line(line, 0, line.length - 1))
+    return next
   }
 
   /** Parses one line, whose LF is at `lf`. */
