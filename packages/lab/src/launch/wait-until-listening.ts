@@ -3,7 +3,7 @@ import http from 'node:http'
 import https from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UserError } from '../user-error.ts'
-import type { RequestHeaders, Tls } from '../load/plan.ts'
+import type { LoadTarget, Tls } from '../load/plan.ts'
 import { accepts, parseTarget } from '../load/target.ts'
 import { speaksTls, trustHint, untrustedHint } from '../load/tls.ts'
 import { type Listener, listeningPorts } from '../processes/listening-ports.ts'
@@ -120,10 +120,7 @@ export function quote(words: string): string {
   return words === '' ? '' : `\nits last output:\n${words.replace(/^/gm, '  | ')}`
 }
 
-export interface Ask {
-  readonly method: string
-  readonly headers: RequestHeaders
-  readonly body: string | Uint8Array | undefined
+export interface Ask extends Pick<LoadTarget, 'method' | 'headers' | 'body'> {
   readonly tls?: Tls | undefined
 }
 

@@ -1,6 +1,6 @@
 /** The measurements of a live run: plain data in whole seconds, by the due time of requests. Pure. */
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
-import type { Capacity, Fates, Row, SecondResult } from '../melt/measured.ts'
+import type { Capacity, Fates, MeltSetup, Row, SecondResult } from '../melt/measured.ts'
 import { fatesOf, latencyOf, secondOf } from '../melt/summary.ts'
 import { Course } from './course.ts'
 
@@ -27,11 +27,7 @@ export interface Death {
   readonly load: number
 }
 
-export interface LiveSetup {
-  readonly request: string
-  readonly connections: string
-  readonly sloMs: number
-  readonly timeoutMs: number
+export interface LiveSetup extends Pick<MeltSetup, 'request' | 'connections' | 'sloMs' | 'timeoutMs'> {
   /** Describes which core did what. */
   cores: string
 }

@@ -1,7 +1,7 @@
 /** The options of `meltlab melt`: defaults with reasons, and checks. Pure. */
 import { typedCommand } from '../command-line.ts'
 import { parseDuration } from '../durations.ts'
-import type { RequestHeaders, Spacing, Tls } from '../load/plan.ts'
+import type { LoadPlan, Spacing, Tls } from '../load/plan.ts'
 import { checkPath, type Given, headersOf, knownMethod, numberOf, parseUrl, type TlsFlags } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 import type { RecoveryShape } from './measured.ts'
@@ -21,25 +21,20 @@ export interface CapacityTimes {
   readonly confirmMs: number
 }
 
-export interface MeltOptions {
+export interface MeltOptions extends Pick<LoadPlan, 'method' | 'headers' | 'body' | 'sloMs' | 'timeoutMs'> {
   readonly command: readonly string[]
   readonly name: string
   readonly multiples: readonly number[]
-  readonly sloMs: number
   readonly durationMs: number
   /** The last part of the duration, which is not measured: see `windowOf`. */
   readonly afterWindowMs?: number
   readonly rounds: number
   readonly connections: number | undefined
   readonly fresh: boolean
-  readonly timeoutMs: number
   readonly startTimeoutMs: number
   readonly spacing: Spacing
   readonly url: URL | undefined
   readonly path: string
-  readonly method: string
-  readonly headers: RequestHeaders
-  readonly body: string | undefined
   /** How to trust the app's certificate; undefined without TLS, or with Node's defaults. */
   readonly tls?: Tls | undefined
   readonly capacityTimes: CapacityTimes
