@@ -11,7 +11,7 @@ import { ConnectionPool, type PoolSize } from './connection-pool.ts'
 import type { EngineJob, EngineProgress, EngineReport } from './engine-job.ts'
 import { Fifo } from './fifo.ts'
 import { Http1Connection } from './http1-connection.ts'
-import { Http2Dialer } from './http2-dialer.ts'
+import { http2Dialer } from './http2-dialer.ts'
 import { Journeys } from './journeys.ts'
 import { OutgoingRequest } from './outgoing-request.ts'
 import { Pacer } from './pacer.ts'
@@ -129,7 +129,7 @@ export class Engine implements ConnectionOwner {
 
   #dialerOf(peer: Peer, tls: ConnectionOptions, size: Pick<PoolSize, 'standing' | 'most'>): Dialer {
     const { http2 } = this.#job.plan
-    if (http2 !== undefined) return new Http2Dialer(this, peer, tls, { ...size, ...http2, fresh: this.#fresh })
+    if (http2 !== undefined) return http2Dialer(this, peer, tls, { ...size, ...http2, fresh: this.#fresh })
     return { hasRoom: true, connect: () => new Http1Connection(this, peer, tls), destroy: () => {} }
   }
 

@@ -15,36 +15,30 @@ const MOST_STALLS = 5000
 /** `path`: the path requested when the stall ended. */
 type AskedStall = Stall & { readonly path: string }
 
-export class LoopWatch {
-  readonly #session = new Session()
-  readonly #stalls: AskedStall[] = []
-  #timer: NodeJS.Timeout | undefined
-
-  start(observations: Observations): void {
-    this.#session.connect()
-    this.#session.post('Profiler.enable')
-    this.#session.post('Profiler.setSamplingInterval', { interval: SAMPLE_US })
-    this.#session.post('Profiler.start')
-    let last = nowUs()
-    this.#timer = setInterval(() => {
-      const now = nowUs()
-      const late = now - last >= (HELD_MS + BEAT_MS) * 1000
-      if (late && this.#stalls.length < MOST_STALLS) {
-        this.#stalls.push({ from: last, to: now, path: observations.path })
-      }
-      last = now
-    }, BEAT_MS).unref()
-  }
-
-  stop(): readonly Hold[] {
-    clearInterval(this.#timer)
+/** Watches until the returned function is called, which says what blocked the loop. */
+export function watchLoop(observations: Observations): () => readonly Hold[] {
+  const session = new Session()
+  session.connect()
+  session.post('Profiler.enable')
+  session.post('Profiler.setSamplingInterval', { interval: SAMPLE_US })
+  session.post('Profiler.start')
+  const stalls: AskedStall[] = []
+  let last = nowUs()
+  const timer = setInterval(() => {
+    const now = nowUs()
+    const late = now - last >= (HELD_MS + BEAT_MS) * 1000
+    if (late && stalls.length < MOST_STALLS) stalls.push({ from: last, to: now, path: observations.path })
+    last = now
+  }, BEAT_MS).unref()
+  return () => {
+    clearInterval(timer)
     let profile: Profile | undefined
     // The profiler answers before post() returns.
-    this.#session.post('Profiler.stop', (_error, answer) => {
+    session.post('Profiler.stop', (_error, answer) => {
       profile = answer?.profile
     })
-    this.#session.disconnect()
-    return profile === undefined ? [] : holdsOf(profile, this.#stalls)
+    session.disconnect()
+    return profile === undefined ? [] : holdsOf(profile, stalls)
   }
 }
 

@@ -8,7 +8,7 @@ import path from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 import type { Facts, Phase } from '../facts.ts'
 import { watchDatabases } from './databases.ts'
-import { LoopWatch } from './loop.ts'
+import { watchLoop } from './loop.ts'
 import { Observations, quietly } from './observations.ts'
 import { watchOutbound } from './outbound.ts'
 import { Servers } from './servers.ts'
@@ -25,7 +25,7 @@ function observe(folder: string): void {
   const observations = new Observations()
   const servers = new Servers(observations)
   for (const watch of [watchOutbound, watchDatabases, watchStdout]) quietly(() => watch(observations))
-  const loop = new LoopWatch()
+  let stopLoop: ReturnType<typeof watchLoop> = () => []
   let phase: Phase = 'start'
   let holds: Facts['holds'] = []
   const file = path.join(folder, `${process.pid}.json`)
@@ -48,11 +48,11 @@ function observe(folder: string): void {
   }
   const enter = (next: Phase): void => {
     if (next === 'alone') {
-      loop.start(observations)
+      stopLoop = watchLoop(observations)
       servers.alone = true
     }
     if (phase === 'alone') {
-      holds = loop.stop()
+      holds = stopLoop()
       servers.endAlone()
     }
     phase = next
