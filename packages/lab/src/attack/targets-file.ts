@@ -3,17 +3,10 @@ import type { LoadTarget, RequestHeaders } from '../load/plan.ts'
 import { knownMethod, withHeader } from '../option-values.ts'
 import { shortened } from '../words.ts'
 
-export interface NumberedTarget extends LoadTarget {
-  readonly line: number
-}
-
-/** The caller prints the line before the message: "line 3: ...". */
+/** Its message says which line is wrong: "line 3: ...". */
 export class TargetsError extends Error {
-  readonly line: number
-
   constructor(line: number, message: string) {
-    super(message)
-    this.line = line
+    super(`line ${line}: ${message}`)
   }
 }
 
@@ -21,8 +14,7 @@ type ReadBody = (file: string) => Uint8Array
 /** Throws for a target that cannot be sent. Called after each line of a target, so that the wrong line is named. */
 type Check = (target: LoadTarget) => void
 
-/** @throws TargetsError that says which line is wrong, and why */
-export function parseTargets(text: string, readBody: ReadBody, check: Check = () => {}): NumberedTarget[] {
+export function parseTargets(text: string, readBody: ReadBody, check: Check = () => {}): LoadTarget[] {
   // A file from Windows may begin with a byte order mark.
   const lines = text.replace(/^\ufeff/, '').split(/\r?\n/)
   const first = lines.find(line => line.trim() !== '' && !line.trim().startsWith('#'))
@@ -31,8 +23,8 @@ export function parseTargets(text: string, readBody: ReadBody, check: Check = ()
 
 const TARGET = /^([A-Za-z]+)\s+(\S.*)$/
 
-function httpTargets(lines: readonly string[], readBody: ReadBody, check: Check): NumberedTarget[] {
-  const targets: { -readonly [Key in keyof NumberedTarget]: NumberedTarget[Key] }[] = []
+function httpTargets(lines: readonly string[], readBody: ReadBody, check: Check): LoadTarget[] {
+  const targets: { -readonly [Key in keyof LoadTarget]: LoadTarget[Key] }[] = []
   let open = false
   for (const [index, raw] of lines.entries()) {
     const line = raw.trim()
@@ -44,7 +36,6 @@ function httpTargets(lines: readonly string[], readBody: ReadBody, check: Check)
       open = false
     } else if (target !== null) {
       targets.push({
-        line: number,
         method: methodAt(number, target[1]!, current === undefined ? '' : 'a header such as Accept: text/html, or '),
         url: target[2]!,
         headers: {},
@@ -93,7 +84,7 @@ const methodAt = (line: number, method: string, instead = ''): string =>
   )
 
 /** A target a line: `{"method":"GET","url":"http://...","body":"<base64>","header":{"Accept":["text/html"]}}`. */
-function jsonTargets(lines: readonly string[], check: Check): NumberedTarget[] {
+function jsonTargets(lines: readonly string[], check: Check): LoadTarget[] {
   return lines.flatMap((raw, index) => {
     const line = raw.trim()
     if (line === '' || line.startsWith('#')) return []
@@ -103,7 +94,7 @@ function jsonTargets(lines: readonly string[], check: Check): NumberedTarget[] {
   })
 }
 
-function jsonTarget(text: string, line: number): NumberedTarget {
+function jsonTarget(text: string, line: number): LoadTarget {
   const given: unknown = at(
     line,
     () => JSON.parse(text) as unknown,
@@ -117,7 +108,7 @@ function jsonTarget(text: string, line: number): NumberedTarget {
   if (body !== undefined && body !== null && !(typeof body === 'string' && BASE64.test(body))) {
     throw new TargetsError(line, 'expected a "body" in base64')
   }
-  let headers: NumberedTarget['headers'] = {}
+  let headers: RequestHeaders = {}
   if (header !== undefined && header !== null) {
     if (typeof header !== 'object' || Array.isArray(header)) throw new TargetsError(line, WANTED_HEADER)
     for (const [name, values] of Object.entries(header)) {
@@ -127,7 +118,6 @@ function jsonTarget(text: string, line: number): NumberedTarget {
     }
   }
   return {
-    line,
     method: methodAt(line, method),
     url,
     headers,

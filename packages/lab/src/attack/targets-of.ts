@@ -70,12 +70,12 @@ async function fromFile(file: string, headers: RequestHeaders): Promise<Targets>
       text,
       body => new Uint8Array(readFileSync(body)),
       target => requestOf(target, true),
-    ).map(({ line, ...target }) => ({ ...target, headers: withDefaults(target.headers, headers) }))
+    ).map(target => ({ ...target, headers: withDefaults(target.headers, headers) }))
     return { list: someOf(list, file, 'expected lines such as GET http://127.0.0.1:3000/'), templated: true }
   } catch (error) {
     if (!(error instanceof TargetsError)) throw error
     const where = file === '-' ? 'stdin' : file
-    throw new UserError(`${where}, line ${error.line}: ${error.message.replace(/\.$/, '')}.`)
+    throw new UserError(`${where}, ${error.message.replace(/\.$/, '')}.`)
   }
 }
 
