@@ -1,5 +1,5 @@
 /** The folder through which the lab and the observers exchange files. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -31,8 +31,7 @@ export class Observed {
   }
 
   static get nodeOption(): string {
-    const ending = import.meta.filename.endsWith('.ts') ? 'ts' : 'js'
-    const file = path.join(import.meta.dirname, 'observer', `main.${ending}`)
+    const file = path.join(import.meta.dirname, 'observer', `main${path.extname(import.meta.filename)}`)
     return `--import ${pathToFileURL(file).href}`
   }
 
@@ -64,7 +63,7 @@ export class Observed {
   }
 
   remove(): void {
-    if (existsSync(this.#folder)) rmSync(this.#folder, { recursive: true, force: true, maxRetries: 3 })
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 3 })
   }
 
   #write(phase: Phase): void {

@@ -3,9 +3,9 @@
  * CPU time nor steal shows.
  */
 import { spawn } from 'node:child_process'
+import path from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { sumOf } from '../load/added.ts'
 import { pinned } from './core-pinning.ts'
 
@@ -22,9 +22,7 @@ export interface SpeedWatch {
   stop(): void
 }
 
-const probe = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? './core-speed-probe.ts' : './core-speed-probe.js', import.meta.url),
-)
+const probe = path.join(import.meta.dirname, `core-speed-probe${path.extname(import.meta.filename)}`)
 
 /**
  * A process without a dedicated core has no speed that could be watched. The watch costs about 0.3 % of the core.

@@ -1,7 +1,7 @@
 /** Starts and controls the generator's process from the lab, and defines the messages between the two. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import path from 'node:path'
 import type { EngineReport } from '../load/engine-job.ts'
 import type { LoadPlan } from '../load/plan.ts'
 import type { SideCounts } from './side-counter.ts'
@@ -29,9 +29,7 @@ export type FromGenerator =
   | { readonly kind: 'failed'; readonly reason: string }
 
 /** The sources contain generator.ts, the build generator.js. */
-const file = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? './generator.ts' : './generator.js', import.meta.url),
-)
+const file = path.join(import.meta.dirname, `generator${path.extname(import.meta.filename)}`)
 
 export class GeneratorProcess {
   /** Rejects if the generator ends by itself. */
