@@ -10,7 +10,7 @@ import type { Facts, Phase } from '../facts.ts'
 import { watchDatabases } from './databases.ts'
 import { watchLoop } from './loop.ts'
 import { Observations, quietly } from './observations.ts'
-import { watchOutbound } from './outbound.ts'
+import { watchFetch, watchHttp } from './outbound.ts'
 import { Servers } from './servers.ts'
 import { writeWhole } from '../../write-whole.ts'
 import { watchStdout } from './stdout.ts'
@@ -24,7 +24,7 @@ if (folder !== undefined && isMainThread) quietly(() => observe(folder))
 function observe(folder: string): void {
   const observations = new Observations()
   const servers = new Servers(observations)
-  for (const watch of [watchOutbound, watchDatabases, watchStdout]) quietly(() => watch(observations))
+  for (const watch of [watchFetch, watchHttp, watchDatabases, watchStdout]) quietly(() => watch(observations))
   let stopLoop: ReturnType<typeof watchLoop> = () => []
   let phase: Phase = 'start'
   let holds: Facts['holds'] = []

@@ -5,12 +5,7 @@ import type { Socket } from 'node:net'
 import { callSite, type Site } from './call-site.ts'
 import { type Observations, quietly } from './observations.ts'
 
-export function watchOutbound(observations: Observations): void {
-  watchFetch(observations)
-  watchHttp(observations)
-}
-
-function watchFetch(observations: Observations): void {
+export function watchFetch(observations: Observations): void {
   const { fetch } = globalThis
   if (typeof fetch !== 'function') return
   const observed = function (this: unknown, ...args: Parameters<typeof fetch>): ReturnType<typeof fetch> {
@@ -75,7 +70,7 @@ type Request = ClientRequest & { readonly timeoutCb?: unknown; readonly timeout?
 /** Maximum of open requests that are noted, so that a dependency that never answers does not fill the app's memory. */
 const MOST_OPEN = 1000
 
-function watchHttp(observations: Observations): void {
+export function watchHttp(observations: Observations): void {
   const open = new Map<Request, Open>()
   const heedSignals = watchSignals(observations)
   subscribe('http.client.request.created', message => {
