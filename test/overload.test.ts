@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { partialRun } from '../packages/lab/src/commands/partial-run.ts'
+import { partialRun } from '../packages/lab/src/commands/run.ts'
 import { workloadOf } from '../bench/lib/say-again.ts'
 import { runScenario, saidOf } from '../packages/lab/src/experiment/run-scenario.ts'
 import { scenario } from '../packages/lab/src/experiment/scenario.ts'

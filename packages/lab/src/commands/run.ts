@@ -1,16 +1,16 @@
 /** `meltlab run`: runs scenarios, prints tables, writes reports, sets the exit code. ../experiment/ does the work. */
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { type Command, Option } from 'commander'
+import type { RunOptions, RunPart } from '../experiment/run-scenario.ts'
 import type { Scenario } from '../experiment/scenario.ts'
-import { isOlder } from '../experiment/script-digest.ts'
+import { isOlder, scriptDigest } from '../experiment/script-digest.ts'
 import { type Progress, progressOn } from '../progress.ts'
 import type { Form } from '../report/result.ts'
 import { catalogue, scoreboard } from '../scenarios/catalogue.ts'
 import { UserError } from '../user-error.ts'
 import { carryOut, notMet, type Output } from './carry-out.ts'
 import { nearestName } from '../nearest-name.ts'
-import { partialRun } from './partial-run.ts'
 import { writeWhole } from '../write-whole.ts'
 import { readScenario } from './read-scenario.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
@@ -94,6 +94,27 @@ async function runOne(
   // A partial file on a full disk would count as a result.
   writeWhole(kept, `${JSON.stringify({ ...result, measured }, null, 1)}\n`)
   part.forget()
+}
+
+type PartialRun = Pick<RunOptions, 'resumed' | 'onCheckpoint'> & { forget(): void }
+
+/**
+ * Stores what a run with --keep has measured so far in a file next to its result, so that the run can be resumed. What
+ * another form (with other durations) or an older script has measured is not used.
+ */
+export function partialRun(file: string, { name, resumes }: Scenario<unknown>, form: Form): PartialRun {
+  const script = scriptDigest(name)
+  const found =
+    resumes === true && existsSync(file)
+      ? (JSON.parse(readFileSync(file, 'utf8')) as RunPart & { form: Form; script?: string })
+      : undefined
+  return {
+    ...(found?.form === form && found.script === script ? { resumed: found } : {}),
+    onCheckpoint(part) {
+      writeWhole(file, JSON.stringify({ form, script, ...part }))
+    },
+    forget: () => rmSync(file, { force: true }),
+  }
 }
 
 export function chooseScenarios(names: readonly string[]): readonly Scenario<unknown>[] {

@@ -1,14 +1,15 @@
 /** The pure parts of the observer: the function that a profile shows for a stall, and the app frame of a stack. */
 import assert from 'node:assert/strict'
+import type { Profiler } from 'node:inspector'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 import { framesOf, siteOf } from '../../src/audit/observer/call-site.ts'
 import { Observations } from '../../src/audit/observer/observations.ts'
-import { heldBy, type Profile } from '../../src/audit/observer/profile.ts'
+import { heldBy } from '../../src/audit/observer/loop.ts'
 
-const node = (id: number, functionName: string, url: string, children: readonly number[] = []) => ({
+const node = (id: number, functionName: string, url: string, children: number[] = []): Profiler.ProfileNode => ({
   id,
-  callFrame: { functionName, url, lineNumber: id },
+  callFrame: { functionName, url, scriptId: '', lineNumber: id, columnNumber: 0 },
   children,
 })
 const nodes = [
@@ -21,21 +22,24 @@ const nodes = [
   node(7, 'other', '/app/b.js'),
 ]
 /** One sample per millisecond. */
-const profile = (samples: readonly number[]): Profile => ({
+const profile = (samples: number[]): Profiler.Profile => ({
   nodes,
   startTime: 0,
+  endTime: 0,
   samples,
   timeDeltas: samples.map(() => 1000),
 })
 const times = (count: number, id: number): number[] => Array.from({ length: count }, () => id)
 const own = ({ callFrame }: { readonly callFrame: { readonly url: string } }): boolean =>
   callFrame.url.startsWith('/app')
-const held = (samples: readonly number[]) =>
-  heldBy(profile(samples), [{ from: 0, to: (samples.length + 1) * 1000 }], own).map(({ node, calls, tookMs }) => [
+const held = (samples: number[]) => {
+  const stall = { from: 0, to: (samples.length + 1) * 1000, path: '/' }
+  return heldBy(profile(samples), [stall], own).map(({ node, calls, tookMs }) => [
     node.callFrame.functionName,
     calls?.callFrame.functionName,
     Math.round(tookMs),
   ])
+}
 
 describe('heldBy', () => {
   it('names the function of the app, and the function it called', () => {
@@ -50,11 +54,11 @@ describe('heldBy', () => {
 
   it('considers samples within the stall only', () => {
     const both = profile([...times(50, 7), ...times(100, 6)])
-    const [found] = heldBy(both, [{ from: 51_000, to: 101_000 }], own)
+    const [found] = heldBy(both, [{ from: 51_000, to: 101_000, path: '/' }], own)
     assert.equal(found?.node.callFrame.functionName, 'handler')
     assert.equal(found?.tookMs, 50)
     assert.deepEqual(heldBy(both, [], own), [])
-    assert.deepEqual(heldBy({ nodes: [], startTime: 0 }, [{ from: 0, to: 9 }], own), [])
+    assert.deepEqual(heldBy({ nodes: [], startTime: 0, endTime: 0 }, [{ from: 0, to: 9, path: '/' }], own), [])
   })
 })
 
