@@ -82,9 +82,8 @@ export const MEDIAN_AND_P99: readonly Figure[] = FIGURES.filter(({ name }) => na
 
 const TITLES: ByKind<string> = { ok: '', shed: 'shed ', other: 'other ', failed: 'failed ' }
 
-/** `codes` may contain duplicates. */
-export const certificateOf = (codes: readonly DoubtCode[], latencies: ByKind<Pair<Histogram>>): Certificate => {
-  const doubts = DOUBT_CODES.filter(code => codes.includes(code))
+export const certificateOf = (found: readonly Doubt[], latencies: ByKind<Pair<Histogram>>): Certificate => {
+  const doubts = DOUBT_CODES.filter(code => found.some(doubt => doubt.code === code))
   return { code: doubts[0] ?? 'certified', doubts, intervals: intervalsOf(latencies) }
 }
 
@@ -124,6 +123,7 @@ const distinct = (freezes: readonly Freeze[]): Freeze[] => {
   return found
 }
 
+/** The most serious comes first, because some reports show only one. */
 export const doubts = (evidence: Evidence): Doubt[] => {
   const { plan, workers, latencies } = evidence
   const found: Doubt[] = []
@@ -211,7 +211,7 @@ export const doubts = (evidence: Evidence): Doubt[] => {
       doubt('malformed', `${plural(times, 'answer')} broke HTTP: ${reason.slice('malformed: '.length)}.`)
     }
   }
-  return found
+  return DOUBT_CODES.flatMap(code => found.filter(each => each.code === code))
 }
 
 const mostConnections = ({ connections, http2 }: LoadPlan): string => {

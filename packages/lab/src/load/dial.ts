@@ -1,10 +1,7 @@
 /** Connects to a server with TCP, and with TLS if the server uses it. */
-import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net'
+import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import type { Peer } from './target.ts'
-
-/** In TLS a server name cannot be an address. */
-const serverName = (name: string): string => (/^[\d.]+$|:/.test(name) ? '' : name)
 
 /** `tls`: options for a server that uses TLS. `onread` receives the bytes instead of events. */
 export const dial = (peer: Peer, tls: ConnectionOptions, onConnected: () => void, onread?: OnReadOpts): Socket => {
@@ -15,7 +12,8 @@ export const dial = (peer: Peer, tls: ConnectionOptions, onConnected: () => void
     autoSelectFamily: false,
     ...(onread === undefined ? {} : { onread }),
   }
-  return peer.tlsName === undefined
-    ? connectTcp(options).on('connect', onConnected)
-    : connectTls({ ...options, ...tls, servername: serverName(peer.tlsName) }).on('secureConnect', onConnected)
+  if (peer.tlsName === undefined) return connectTcp(options).on('connect', onConnected)
+  // In TLS a server name cannot be an address.
+  const servername = isIP(peer.tlsName) === 0 ? peer.tlsName : ''
+  return connectTls({ ...options, ...tls, servername }).on('secureConnect', onConnected)
 }

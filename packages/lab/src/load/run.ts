@@ -9,15 +9,14 @@ import { checkPlan } from './check-plan.ts'
 import { nowMs } from './clock.ts'
 import type { EngineJob, EngineProgress, EngineReport } from './engine-job.ts'
 import { Histogram, type HistogramData } from './histogram.ts'
-import {
-  DOUBT_CODES,
-  type JourneyOutcome,
-  type LoadOptions,
-  type LoadOutcome,
-  type LoadPlan,
-  type LoadProgress,
-  type LoadSecond,
-  type TargetOutcome,
+import type {
+  JourneyOutcome,
+  LoadOptions,
+  LoadOutcome,
+  LoadPlan,
+  LoadProgress,
+  LoadSecond,
+  TargetOutcome,
 } from './plan.ts'
 import type { JourneyData } from './journeys.ts'
 import { prepare } from './prepare.ts'
@@ -157,12 +156,8 @@ export const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): Loa
       (sumOf(reports, report => Math.max(0, report.cpuMs - report.idleMs)) * 1000) / Math.max(1, counts.sent),
     acknowledged: reports.flatMap(report => [...report.acknowledged]),
     certified: found.length === 0,
-    // The most serious comes first, because some reports show only one.
-    why: DOUBT_CODES.flatMap(code => found.filter(doubt => doubt.code === code).map(({ sentence }) => sentence)),
-    certificate: certificateOf(
-      found.map(({ code }) => code),
-      latencies,
-    ),
+    why: found.map(({ sentence }) => sentence),
+    certificate: certificateOf(found, latencies),
     clean: byKind(kind => latencies[kind].clean),
     ...(journeys === undefined ? {} : { journeys }),
     incomplete: reports.some(report => report.aborted),

@@ -283,7 +283,7 @@ describe('certification', () => {
         goodLost: 500,
       }),
     )
-    const { code, doubts: codes } = certificateOf(found.map(doubt => doubt.code).toReversed(), of({ ok: late }))
+    const { code, doubts: codes } = certificateOf(found.toReversed(), of({ ok: late }))
     assert.deepEqual([code, codes], ['late', ['late', 'saturated', 'standing']])
   })
 
