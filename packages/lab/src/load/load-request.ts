@@ -12,8 +12,6 @@ interface Common extends Partial<Pick<LoadPlan, 'method' | 'headers' | 'body' | 
   readonly sloMs?: number
   /** @default 'even' */
   readonly spacing?: Spacing
-  /** Seed of the Poisson process. @default 1: the same arrivals for every arm */
-  readonly seed?: number
   readonly fresh?: boolean
   /** True if the figures are discarded, so that doubts about them do not count. */
   readonly warmUp?: boolean
@@ -45,7 +43,7 @@ export function planOf(request: LoadRequest): LoadPlan {
             schedule: {
               phases: [phaseOf(request.rate, request.rampTo, durationMs)],
               spacing: request.spacing ?? 'even',
-              seed: request.seed ?? 1,
+              seed: 1, // The same arrivals for every arm.
             },
           }
         : { kind: 'closed', users: request.users, durationMs, thinkMs: request.thinkMs ?? 0 },
