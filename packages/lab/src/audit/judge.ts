@@ -38,8 +38,7 @@ const LEAST_WRITES = 10
 /** `shutdown` is null if the audit ended before it. Worst findings first. */
 export function judge(processes: readonly Facts[], shutdown: Shutdown | null): Finding[] {
   const order = Object.keys(CAUSES)
-  const rank = ({ cause, severity }: Finding): number =>
-    (severity === 'melts' ? 0 : order.length) + order.indexOf(cause)
+  const rank = ({ cause }: Finding): number => order.indexOf(cause)
   return [
     ...held(processes),
     ...tallied(processes),

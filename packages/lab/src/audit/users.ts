@@ -21,9 +21,8 @@ export class Users {
   answers = 0
   /** Answers of status 400 and above, and requests without an answer. */
   failures = 0
-  readonly #origin: string
   readonly #paths: readonly string[]
-  readonly #request: Ask
+  readonly #send: (path: string) => ReturnType<typeof ask>
   readonly #agent: http.Agent
   readonly #inFlight = new Set<Asked>()
   #next = 0
@@ -31,9 +30,8 @@ export class Users {
   #gone: Promise<unknown> = Promise.resolve()
 
   constructor(origin: string, paths: readonly string[], request: Ask) {
-    this.#origin = origin
     this.#paths = paths
-    this.#request = request
+    this.#send = path => ask(new URL(path, origin), request, TIMEOUT_MS, this.#agent)
     const { Agent } = origin.startsWith('https:') ? https : http
     // Local servers rarely have a signed certificate, and only this machine is contacted.
     this.#agent = new Agent({ keepAlive: true, ...{ rejectUnauthorized: false } })
@@ -94,7 +92,7 @@ export class Users {
   async #ask(path = this.#paths[Math.floor(this.#next++ / IN_A_ROW) % this.#paths.length]!): Promise<Asked> {
     const asked: Asked = {}
     this.#inFlight.add(asked)
-    const outcome = await ask(new URL(path, this.#origin), this.#request, TIMEOUT_MS, this.#agent)
+    const outcome = await this.#send(path)
     asked.status = typeof outcome === 'number' ? outcome : null
     this.#inFlight.delete(asked)
     this.answers++

@@ -84,10 +84,6 @@ interface MysqlPool {
   readonly _connectionQueue?: { readonly length: number }
 }
 
-interface MysqlConnection {
-  readonly config?: { readonly host?: string; readonly port?: number }
-}
-
 function observeMysql(loaded: object, observations: Observations): void {
   const { prototype } = loaded as { prototype?: object }
   before(prototype, 'getConnection', MYSQL, observations, (self: MysqlPool, site) => {
@@ -99,7 +95,7 @@ function observeMysql(loaded: object, observations: Observations): void {
   })
   const isPool = prototype !== undefined && Object.hasOwn(prototype, 'getConnection')
   for (const name of ['query', 'execute']) {
-    before(prototype, name, MYSQL, observations, (self: MysqlConnection, site, query) => {
+    before(prototype, name, MYSQL, observations, (self: { config?: { host?: string; port?: number } }, site, query) => {
       if (isPool || site.throughMeltproof) return
       const { timeout, options } = (query ?? {}) as { timeout?: number; options?: { timeout?: number } }
       if (timeout || options?.timeout) return
