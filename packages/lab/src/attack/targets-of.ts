@@ -35,23 +35,18 @@ export async function targetsOf(url: string | undefined, flags: Flags): Promise<
     const got = sources.length === 0 ? 'got none' : `got ${sources.join(' and ')}`
     throw new UserError(`attack needs one of a URL, --targets FILE, --har FILE and --journey FILE, ${got}.`)
   }
-  if (url !== undefined) return { list: [await oneTarget(url, flags)], templated: true }
+  if (url !== undefined) {
+    const { body: given } = flags
+    const body = given?.startsWith('@') ? new Uint8Array(await readInput(given.slice(1), '--body')) : given
+    const method = flags.method ?? (body === undefined ? 'GET' : 'POST')
+    return { list: [{ url, method, headers, body }], templated: true }
+  }
   if (flags.method !== undefined || flags.body !== undefined) {
     const flag = flags.method === undefined ? '--body' : '--method'
     throw new UserError(`${flag} needs a URL: each target of ${file ?? har} has its own.`)
   }
   checkHeaders(headers, file !== undefined)
   return file === undefined ? fromHar(har!, headers) : fromFile(file, headers)
-}
-
-async function oneTarget(url: string, { method, header, body }: Flags): Promise<LoadTarget> {
-  const content = body?.startsWith('@') ? new Uint8Array(await readInput(body.slice(1), '--body')) : body
-  return {
-    url,
-    method: method ?? (content === undefined ? 'GET' : 'POST'),
-    headers: headersOf(header ?? []),
-    body: content,
-  }
 }
 
 /** Checks the headers from --header first, so that a file is not blamed for them. */

@@ -18,9 +18,6 @@ export const WINDOW_S = 3
 /** The reason for no verdict about a recovery. */
 export const LATE_BEFORE = 'it was late before the spike'
 
-/** A recovery must begin within these seconds after the spike; a later one counts as none. */
-const watchedS = ({ afterS }: Pick<RecoveryShape, 'afterS'>): number => afterS - WINDOW_S
-
 export const lengthMs = ({ beforeS, spikeS, afterS }: RecoveryShape): number => 1000 * (beforeS + spikeS + afterS)
 
 export function recoveryPlan(target: Target, capacity: number, shape: RecoveryShape): LoadPlan {
@@ -117,7 +114,7 @@ export function judgedRecoveries(measured: Pick<MeltMeasured, 'recovery' | 'capa
 
 export function backInWords({ backAfterS, died }: Recovery, shape: RecoveryShape): string {
   if (died) return 'dead'
-  if (backAfterS === null) return `not back within ${watchedS(shape)} s`
+  if (backAfterS === null) return `not back within ${shape.afterS - WINDOW_S} s`
   return backAfterS === 0 ? 'back at once' : `back after ${backAfterS} s`
 }
 
