@@ -1,10 +1,9 @@
 /** Opens one connection before the load, so that a mistake gives one sentence instead of ten thousand failures. */
 import { connect as connectHttp2 } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
-import { dial } from '../load/dial.ts'
 import { explain } from '../load/failure.ts'
 import type { LoadPlan } from '../load/plan.ts'
-import { resolveAddress, type Target } from '../load/target.ts'
+import { dial, resolveAddress, type Target } from '../load/target.ts'
 import { tlsOptions, untrustedHint } from '../load/tls.ts'
 import { UserError } from '../user-error.ts'
 

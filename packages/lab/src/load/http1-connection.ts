@@ -2,11 +2,10 @@
 import type { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { Connection, type ConnectionOwner } from './connection.ts'
-import { dial } from './dial.ts'
 import { explain, failureOf } from './failure.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 import { ResponseParser } from './response-parser.ts'
-import type { Peer } from './target.ts'
+import { dial, type Peer } from './target.ts'
 
 /** One buffer for all sockets of the thread: input is parsed before the next read. libuv reads at most 64 KiB. */
 const readBuffer = new Uint8Array(65_536)

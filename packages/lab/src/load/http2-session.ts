@@ -8,10 +8,9 @@ import {
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
-import { dial } from './dial.ts'
 import { explain, failureOf } from './failure.ts'
 import type { FailureCode } from './plan.ts'
-import type { Peer } from './target.ts'
+import { dial, type Peer } from './target.ts'
 
 /** Answers are discarded as they arrive: with a window this large the server never has to wait. */
 const WINDOW_BYTES = 2 ** 24

@@ -1,6 +1,7 @@
-/** Parses the target URL and resolves it once, so that no name server is part of the measurement. */
+/** The servers of a run: parses their URLs, resolves each once, so that no name server is measured, and connects. */
 import { lookup } from 'node:dns/promises'
-import { connect } from 'node:net'
+import { connect, isIP, type OnReadOpts, type Socket } from 'node:net'
+import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { hideFields } from './template.ts'
 import { reaches } from './tls.ts'
 
@@ -69,3 +70,18 @@ export const peersOf = (servers: readonly Target[], timeoutMs: number): Promise<
       return address === undefined ? undefined : { index, address, port: server.port, tlsName }
     }),
   )
+
+/** Connects with TCP, and with TLS if the server uses it: `tls` has its options. `onread` replaces the data events. */
+export const dial = (peer: Peer, tls: ConnectionOptions, onConnected: () => void, onread?: OnReadOpts): Socket => {
+  const options = {
+    host: peer.address,
+    port: peer.port,
+    noDelay: true,
+    autoSelectFamily: false,
+    ...(onread === undefined ? {} : { onread }),
+  }
+  if (peer.tlsName === undefined) return connect(options).on('connect', onConnected)
+  // In TLS a server name cannot be an address.
+  const servername = isIP(peer.tlsName) === 0 ? peer.tlsName : ''
+  return connectTls({ ...options, ...tls, servername }).on('secureConnect', onConnected)
+}
