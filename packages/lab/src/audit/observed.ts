@@ -48,14 +48,9 @@ export class Observed {
   }
 
   facts(): readonly Facts[] {
-    return readdirSync(this.#folder).flatMap(name => {
-      if (!name.endsWith('.json')) return []
-      try {
-        return [JSON.parse(readFileSync(path.join(this.#folder, name), 'utf8')) as Facts]
-      } catch {
-        return [] // An unreadable file is left out.
-      }
-    })
+    return readdirSync(this.#folder)
+      .filter(name => name.endsWith('.json'))
+      .map(name => JSON.parse(readFileSync(path.join(this.#folder, name), 'utf8')) as Facts)
   }
 
   serving(): readonly Facts[] {

@@ -5,6 +5,7 @@ import { collect } from '../option-values.ts'
 /** Used by `audit`, `melt`, `recover` and `live`. `compare` also takes running servers, so its options differ. */
 export const requestOptions = (command: Command): Command =>
   command
+    .usage('[options] -- command...')
     .option('--start-timeout <duration>', 'maximum time for the command to start listening', '10s')
     .option('--method <method>', 'request method', 'GET')
     .option('--header <header>', "request header such as 'accept: text/html'; repeatable", collect, [])

@@ -32,7 +32,6 @@ export function registerAudit(program: Command): void {
         'observes the running app, so it sees only what the requests reach. It writes nothing to the working folder.',
     )
     .argument('[command...]', 'the command that starts the server, after --')
-    .usage('[options] -- command...')
     .option('--path <path>', 'path to request; repeatable (default: /)', collect, [])
     .option('--users <n>', 'concurrent users', '10')
     .option('--duration <duration>', 'duration of the load, without the shutdown', '10s')

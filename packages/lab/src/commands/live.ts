@@ -24,7 +24,6 @@ export function registerLive(program: Command): void {
         'A slider sets it, from 0.5 to 20 times the capacity. The End button, or Ctrl-C, stops it and prints the path of a report.',
     )
     .argument('[command...]', 'the command that starts the server, after --; it must listen on PORT')
-    .usage('[options] -- command...')
     .option('--capacity <rate>', 'capacity to use for both, requests per second (default: measured on the bare app)')
     .option('--slo <duration>', 'an answer later than this is not good', '1s')
     .option('--timeout <duration>', 'time after which clients give up on a request', defaults.timeout)

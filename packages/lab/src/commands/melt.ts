@@ -18,7 +18,6 @@ export function registerMelt(program: Command): void {
         'four minutes. Ends with a verdict on each and the path of a report.',
     )
     .argument('[command...]', 'the command that starts the server, after --')
-    .usage('[options] -- command...')
     .option('--at <multiples>', `multiples of the capacity to offer (default: ${full.at}; quick: ${quick.at})`)
     .option('--slo <duration>', 'an answer later than this is not goodput', '1s')
     .option('--duration <duration>', `length of one step (default: ${full.duration}; quick: ${quick.duration})`)

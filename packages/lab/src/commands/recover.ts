@@ -24,7 +24,6 @@ export function registerRecover(program: Command): void {
         'the command gets the address of a relay, which passes everything on until it falls silent.',
     )
     .argument('[command...]', 'the command that starts the server, after --')
-    .usage('[options] -- command...')
     .option('--within <duration>', 'time within which it must recover: whole seconds', '10s')
     .option('--dependency <variable>', 'the environment variable, or variable=value, with its URL or host:port')
     .option('--slo <duration>', 'an answer later than this is not good', '1s')
