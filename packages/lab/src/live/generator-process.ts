@@ -32,7 +32,7 @@ export type FromGenerator =
 const file = path.join(import.meta.dirname, `generator${path.extname(import.meta.filename)}`)
 
 export class GeneratorProcess {
-  /** Rejects if the generator ends by itself. */
+  /** Rejects if the generator ends by itself, also before it has started. */
   readonly reports: Promise<readonly EngineReport[]>
   readonly #child: ChildProcess
   readonly #started: Promise<void>
@@ -42,13 +42,6 @@ export class GeneratorProcess {
     this.#child = fork(file, { serialization: 'advanced', detached: true, env: { ...process.env, NODE_OPTIONS: '' } })
     const started = Promise.withResolvers<void>()
     const reports = Promise.withResolvers<readonly EngineReport[]>()
-    const failed = (error: Error): void => {
-      started.reject(error)
-      reports.reject(error)
-    }
-    // Either promise may reject before it is awaited.
-    started.promise.catch(() => {})
-    reports.promise.catch(() => {})
     this.#started = started.promise
     this.reports = reports.promise
     this.#child
@@ -56,10 +49,10 @@ export class GeneratorProcess {
         if (message.kind === 'started') started.resolve()
         else if (message.kind === 'tick') onTick(message.tick)
         else if (message.kind === 'done') reports.resolve(message.reports)
-        else failed(new Error(`the generator failed: ${message.reason}`))
+        else reports.reject(new Error(`the generator failed: ${message.reason}`))
       })
-      .on('error', failed)
-      .on('exit', (code, signal) => failed(new Error(`the generator ended unexpectedly (${signal ?? code})`)))
+      .on('error', reports.reject)
+      .on('exit', (code, signal) => reports.reject(new Error(`the generator ended unexpectedly (${signal ?? code})`)))
   }
 
   /** Resolves when the connections are open and the load begins. */

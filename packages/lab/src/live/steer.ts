@@ -73,7 +73,7 @@ export async function steer(context: Context, measured: LiveMeasured, steered: S
   context.cleanUp(() => generator.close())
   const plans = sides.map(({ url }) => planFor(options, url, stops.at(-1)! * capacity))
   context.status('opening the connections')
-  await Promise.race([generator.start(plans, session.rate), aborted(signal)])
+  await Promise.race([generator.start(plans, session.rate), generator.reports, aborted(signal)])
   onServing(page, await page.listen())
   signal.throwIfAborted()
   // The kernel schedules the generator first; the page uses the remaining CPU time.

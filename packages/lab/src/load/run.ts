@@ -53,6 +53,7 @@ export const runLoad = async (plan: LoadPlan, options: LoadOptions = {}): Promis
     }
     return new LoadWorker(job)
   })
+  const ended = Promise.all(workers.map(worker => worker.report))
   const stop = (): void => {
     Atomics.store(control, 0, 1)
     Atomics.notify(control, 0)
@@ -62,13 +63,13 @@ export const runLoad = async (plan: LoadPlan, options: LoadOptions = {}): Promis
   if (options.signal?.aborted) stop()
   const telling = { timer: undefined as NodeJS.Timeout | undefined }
   try {
-    await Promise.all(workers.map(worker => worker.ready))
+    await Promise.race([Promise.all(workers.map(worker => worker.ready)), ended])
     const startAt = nowMs() + LEAD_MS
     for (const worker of workers) worker.postMessage({ kind: 'start', startAt } satisfies ToWorker)
     options.onStart?.()
     const tellProgress = (): void => options.onProgress?.(progressOf(plan, nowMs() - startAt, workers))
     telling.timer = setInterval(tellProgress, PROGRESS_EVERY_MS)
-    const reports = await Promise.all(workers.map(worker => worker.report))
+    const reports = await ended
     tellProgress()
     return outcomeOf(plan, reports)
   } finally {
@@ -80,6 +81,7 @@ export const runLoad = async (plan: LoadPlan, options: LoadOptions = {}): Promis
 
 class LoadWorker extends Worker {
   readonly ready: Promise<void>
+  /** Rejects if the thread fails, also before it is ready. */
   readonly report: Promise<EngineReport>
   progress: EngineProgress = { scheduled: 0, sent: 0, answered: {}, failed: {}, good: 0, inflight: 0 }
 
@@ -92,13 +94,6 @@ class LoadWorker extends Worker {
     })
     const ready = Promise.withResolvers<void>()
     const report = Promise.withResolvers<EngineReport>()
-    const failed = (error: Error): void => {
-      ready.reject(error)
-      report.reject(error)
-    }
-    // Both promises may reject while only one is awaited.
-    report.promise.catch(() => {})
-    ready.promise.catch(() => {})
     this.ready = ready.promise
     this.report = report.promise
     this.on('message', (message: FromWorker) => {
@@ -106,8 +101,8 @@ class LoadWorker extends Worker {
       else if (message.kind === 'progress') this.progress = message.progress
       else report.resolve(message.report)
     })
-    this.on('error', failed)
-    this.on('exit', code => failed(new Error(`a load worker ended unexpectedly with code ${code}`)))
+    this.on('error', report.reject)
+    this.on('exit', code => report.reject(new Error(`a load worker ended unexpectedly with code ${code}`)))
   }
 }
 

@@ -9,12 +9,8 @@ export interface Scheduling {
 
 export type ReadScheduling = () => Scheduling | undefined
 
-let opened: ReadScheduling | undefined
-
-/** Reads the figures of the calling thread, which takes about 3 us. */
-export const schedulingOfThisThread = (): ReadScheduling => (opened ??= open())
-
-const open = (): ReadScheduling => {
+/** Returns a function that reads the figures of the calling thread, which takes about 3 us. */
+export const schedulingOfThisThread = (): ReadScheduling => {
   try {
     // Opening resolves the path, so the file stays that of this thread. Node closes it when the thread ends.
     const file = openSync('/proc/thread-self/schedstat', 'r')
