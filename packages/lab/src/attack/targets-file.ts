@@ -109,13 +109,11 @@ function jsonTarget(text: string, line: number): LoadTarget {
     throw new TargetsError(line, 'expected a "body" in base64')
   }
   let headers: RequestHeaders = {}
-  if (header !== undefined && header !== null) {
-    if (typeof header !== 'object' || Array.isArray(header)) throw new TargetsError(line, WANTED_HEADER)
-    for (const [name, values] of Object.entries(header)) {
-      const list: unknown[] = [values].flat()
-      if (!list.every(value => typeof value === 'string')) throw new TargetsError(line, WANTED_HEADER)
-      headers = withHeader(headers, name, list)
-    }
+  if (typeof (header ?? {}) !== 'object' || Array.isArray(header)) throw new TargetsError(line, WANTED_HEADER)
+  for (const [name, values] of Object.entries(header ?? {})) {
+    const list: unknown[] = [values].flat()
+    if (!list.every(value => typeof value === 'string')) throw new TargetsError(line, WANTED_HEADER)
+    headers = withHeader(headers, name, list)
   }
   return {
     method: methodAt(line, method),

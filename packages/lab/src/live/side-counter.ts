@@ -21,14 +21,22 @@ export interface SideCounts extends Readonly<Record<Fate, number>> {
 /** Dots per tick. With ten ticks a second, a page that shows ten seconds has 1,000 dots. */
 const MOST_DOTS = 10
 
+const noCounts = () => ({
+  due: 0,
+  good: 0,
+  late: 0,
+  refused: 0,
+  lost: 0,
+  measured: new Histogram(),
+  clean: new Histogram(),
+  dots: [] as Dot[],
+})
+
 export class SideCounter {
   readonly #sloMs: number
   readonly #random: () => number
-  #due = 0
-  #ends: Record<Fate, number> = noEnds()
-  #measured = new Histogram()
-  #clean = new Histogram()
-  #dots: Dot[] = []
+  #counts = noCounts()
+  /** The number of ended requests from which the dots are chosen. */
   #seen = 0
 
   constructor(sloMs: number, random: () => number = Math.random) {
@@ -37,48 +45,37 @@ export class SideCounter {
   }
 
   due(): void {
-    this.#due++
+    this.#counts.due++
   }
 
   ended(latencyMs: number, end: RequestEnd, ownMs: number): void {
     const isAnswer = typeof end === 'number' && end >= 200 && end < 400
     const fate = isAnswer ? (latencyMs <= this.#sloMs ? 'good' : 'late') : end === 503 ? 'refused' : 'lost'
-    this.#ends[fate]++
+    this.#counts[fate]++
     if (isAnswer) {
-      this.#measured.record(latencyMs)
-      this.#clean.record(Math.max(0, latencyMs - ownMs))
+      this.#counts.measured.record(latencyMs)
+      this.#counts.clean.record(Math.max(0, latencyMs - ownMs))
     }
     this.#sample([fate, Math.round(latencyMs * 10) / 10])
   }
 
   /** Returns the counts and starts again from zero. */
   take(): SideCounts {
-    const taken = {
-      due: this.#due,
-      ...this.#ends,
-      measured: this.#measured.toJSON(),
-      clean: this.#clean.toJSON(),
-      dots: this.#dots,
-    }
-    this.#due = 0
-    this.#ends = noEnds()
-    this.#measured = new Histogram()
-    this.#clean = new Histogram()
-    this.#dots = []
+    const { measured, clean, ...counts } = this.#counts
+    this.#counts = noCounts()
     this.#seen = 0
-    return taken
+    return { ...counts, measured: measured.toJSON(), clean: clean.toJSON() }
   }
 
   /** Reservoir sampling: the n-th dot replaces another with probability `MOST_DOTS` / n, so all are equally likely. */
   #sample(dot: Dot): void {
+    const { dots } = this.#counts
     this.#seen++
-    if (this.#dots.length < MOST_DOTS) {
-      this.#dots.push(dot)
+    if (dots.length < MOST_DOTS) {
+      dots.push(dot)
       return
     }
     const at = Math.floor(this.#random() * this.#seen)
-    if (at < MOST_DOTS) this.#dots[at] = dot
+    if (at < MOST_DOTS) dots[at] = dot
   }
 }
-
-const noEnds = (): Record<Fate, number> => ({ good: 0, late: 0, refused: 0, lost: 0 })
