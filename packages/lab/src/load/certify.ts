@@ -19,6 +19,7 @@ import {
   KINDS,
   type LoadPlan,
 } from './plan.ts'
+import { planMs } from './schedule.ts'
 import type { Pair } from './tally.ts'
 
 /** The allowance: up to this share of a figure may be the generator's own delay. */
@@ -49,7 +50,6 @@ export interface Evidence {
   readonly good: number
   readonly goodLost: number
   readonly reasons: Readonly<Record<string, number>>
-  readonly planMs: number
   readonly journeysNotStarted?: number
 }
 
@@ -133,10 +133,7 @@ export const doubts = (evidence: Evidence): Doubt[] => {
 
   if (workers.some(report => report.aborted)) {
     const ran = Math.max(...workers.map(report => report.elapsedMs))
-    doubt(
-      'stopped',
-      `The run was stopped after ${(ran / 1000).toFixed(1)} s of ${(evidence.planMs / 1000).toFixed(1)} s.`,
-    )
+    doubt('stopped', `The run was stopped after ${(ran / 1000).toFixed(1)} s of ${(planMs(plan) / 1000).toFixed(1)} s.`)
   }
 
   const freezes = distinct(workers.flatMap(report => report.freezes))
@@ -196,7 +193,7 @@ export const doubts = (evidence: Evidence): Doubt[] => {
       `${plural(forGenerator, 'request')} never went out because the generator was more than ${ms(plan.timeoutMs)} late.`,
     )
   }
-  const wanted = total(report => report.standingWanted)
+  const wanted = plan.connections.kind === 'fresh' ? 0 : plan.connections.count
   const opened = total(report => report.standingOpened)
   if (opened < wanted) {
     doubt(

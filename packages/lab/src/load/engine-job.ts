@@ -31,7 +31,6 @@ export interface EngineReport {
   /** Requests given up before they were sent, by what they waited for. */
   readonly unsentForConnection: number
   readonly unsentForGenerator: number
-  readonly standingWanted: number
   readonly standingOpened: number
   /** Numbers of the requests answered with 2xx; empty unless the plan asks for them. */
   readonly acknowledged: Uint32Array

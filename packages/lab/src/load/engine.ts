@@ -59,7 +59,6 @@ export class Engine implements ConnectionOwner {
   readonly #busyPeriod = new BusyPeriod()
   readonly #fresh: boolean
   readonly #newestFirst: boolean
-  readonly #standing: number
   readonly #requests: readonly {
     readonly outgoing: OutgoingRequest
     readonly origin: Origin
@@ -95,7 +94,6 @@ export class Engine implements ConnectionOwner {
     this.#tally = new Tally(plan.sloMs, plan.timeoutMs, job.requests.length)
     const { connections } = plan
     this.#fresh = connections.kind === 'fresh'
-    this.#standing = connections.kind === 'fresh' ? 0 : shareOf(connections.count, worker, workers)
     this.#origins = this.#makeOrigins()
     this.#newestFirst = connections.kind === 'keep-alive' && connections.newestFirst === true
     this.#pacer = new Pacer(job.control, () => this.#turn())
@@ -114,12 +112,13 @@ export class Engine implements ConnectionOwner {
     const { connections } = plan
     const connectingAtOnce = Math.max(1, Math.floor(CONNECTING_AT_ONCE / workers / peers.length))
     const tls = peers.some(peer => peer?.tlsName !== undefined) ? tlsOptions(plan) : {}
+    const [count, max] =
+      connections.kind === 'fresh'
+        ? [0, Number.POSITIVE_INFINITY]
+        : [shareOf(connections.count, worker, workers), shareOf(connections.max, worker, workers)]
     return peers.map((peer, index) => {
-      const standing = peer === undefined ? 0 : shareOf(this.#standing, index, peers.length)
-      const most =
-        connections.kind === 'fresh'
-          ? Number.POSITIVE_INFINITY
-          : Math.max(1, shareOf(shareOf(connections.max, worker, workers), index, peers.length))
+      const standing = peer === undefined ? 0 : shareOf(count, index, peers.length)
+      const most = Math.max(1, shareOf(max, index, peers.length))
       const size = { standing: Math.min(standing, most), most, connectingAtOnce }
       const streams = plan.http2?.streams ?? 1
       const pool = new ConnectionPool({ ...size, most: most * streams }, this.#dialerOf(peer!, tls, size))
@@ -415,7 +414,6 @@ export class Engine implements ConnectionOwner {
       freezes: this.#pacer.lateness.freezes,
       unsentForConnection: this.#unsentForConnection,
       unsentForGenerator: this.#unsentForGenerator,
-      standingWanted: this.#standing,
       standingOpened: this.#origins.reduce((sum, { pool }) => sum + pool.standingOpened, 0),
       acknowledged: Uint32Array.from(this.#acknowledged),
       journeys: this.#journeys?.data(),

@@ -130,7 +130,6 @@ export const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): Loa
     good: counts.good,
     goodLost: sumOf(tallies, tally => tally.goodLost),
     reasons: addUp(tallies.map(tally => tally.reasons)),
-    planMs: planMs(plan),
     journeysNotStarted: journeys?.notStarted ?? 0,
   })
   return {

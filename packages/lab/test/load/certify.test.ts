@@ -5,7 +5,7 @@ import type { EngineReport } from '../../src/load/engine-job.ts'
 import { Histogram } from '../../src/load/histogram.ts'
 import type { Pair } from '../../src/load/tally.ts'
 import { Tally } from '../../src/load/tally.ts'
-import { planFor } from './servers.ts'
+import { constant, planFor } from './servers.ts'
 
 /** Latencies `measured(k)`, of which the generator caused `own(k)`. */
 const pair = (count: number, measured: (k: number) => number, own: (k: number) => number): Pair<Histogram> => {
@@ -36,14 +36,13 @@ const worker = (report: Partial<EngineReport> = {}): EngineReport => ({
   freezes: [],
   unsentForConnection: 0,
   unsentForGenerator: 0,
-  standingWanted: 10,
   standingOpened: 10,
   acknowledged: new Uint32Array(),
   ...report,
 })
 
 const evidence = (more: Partial<Evidence> = {}): Evidence => ({
-  plan: planFor('http://127.0.0.1/'),
+  plan: planFor('http://127.0.0.1/', { arrival: constant(100, 10_000) }),
   workers: [worker()],
   latencies: of({}),
   sendLag: new Histogram(),
@@ -51,7 +50,6 @@ const evidence = (more: Partial<Evidence> = {}): Evidence => ({
   good: 1000,
   goodLost: 0,
   reasons: {},
-  planMs: 10_000,
   ...more,
 })
 
