@@ -118,10 +118,6 @@ export class ConnectionPool {
     if (connection.state === 'open') this.#free.push(connection)
   }
 
-  isConnecting(connection: Connection): boolean {
-    return this.#connecting.has(connection)
-  }
-
   connected(connection: Connection): void {
     this.#connecting.delete(connection)
     if (!connection.busy) this.#free.push(connection)

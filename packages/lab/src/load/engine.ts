@@ -365,10 +365,7 @@ export class Engine implements ConnectionOwner {
     for (const connection of this.#inflight) {
       if (connection.due + timeoutMs > readUpTo) break
       // If the connection of a request is still opening, the connection is the cause, even before connectTimeoutMs.
-      this.#drop(
-        connection,
-        this.#originOf(connection).pool.isConnecting(connection) ? 'connect-timeout' : 'response-timeout',
-      )
+      this.#drop(connection, connection.state === 'connecting' ? 'connect-timeout' : 'response-timeout')
     }
     const ending = this.#source.peek() === Number.POSITIVE_INFINITY && this.#inflight.size === 0
     for (const { pool, waiting } of this.#origins) {
