@@ -15,19 +15,13 @@ import { provenance } from './carry-out.ts'
 import { labVersion } from './lab-version.ts'
 import { keepElsewhere, writeText } from './user-files.ts'
 
-export interface AttackResults {
-  /** At least one: a run that was stopped is among them. */
-  readonly runs: readonly AttackRun[]
-  readonly steps: number | undefined
-  /** ISO 8601. */
-  readonly startedAt: string
-}
-
-/** Tries every destination. @throws UserError that says where the figures are if one could not be written */
-export async function deliver(results: AttackResults, flags: Flags): Promise<void> {
-  const { runs, startedAt } = results
+/**
+ * Tries every destination. There is at least one run, as a run that was stopped is among them.
+ * @throws UserError that says where the figures are if one could not be written
+ */
+export async function deliver(runs: readonly AttackRun[], startedAt: string, flags: Flags): Promise<void> {
   const { html } = flags
-  const told = await writeOut(printed(results, flags))
+  const told = await writeOut(printed(runs, startedAt, flags))
   const failures: string[] = []
   if (html !== undefined) {
     try {
@@ -40,7 +34,7 @@ export async function deliver(results: AttackResults, flags: Flags): Promise<voi
   if (told && failures.length === 0) return
   if (!told || flags.json !== true) {
     const name = `meltlab-attack-${startedAt.replaceAll(/[:.]/g, '-')}.json`
-    const file = keepElsewhere(name, documents(results))
+    const file = keepElsewhere(name, documents(runs, startedAt, flags))
     failures.push(
       file === undefined ? 'the results could not be stored elsewhere either' : `the results are in ${file}`,
     )
@@ -54,17 +48,16 @@ const writeOut = (text: string): Promise<boolean> =>
     process.stdout.write(text, error => resolve((error as NodeJS.ErrnoException | null)?.code === 'EPIPE' || !error))
   })
 
-function printed(results: AttackResults, flags: Flags): string {
-  if (flags.json === true) return documents(results)
-  const { runs, steps } = results
+function printed(runs: readonly AttackRun[], startedAt: string, flags: Flags): string {
+  if (flags.json === true) return documents(runs, startedAt, flags)
   const colour = process.stdout.isTTY === true && !process.env['NO_COLOR']
-  if (steps !== undefined) return stepsReport(runs, steps, colour)
+  if (flags.steps !== undefined) return stepsReport(runs, flags.steps.length, colour)
   const { plan, outcome, judged } = runs[0]!
   return attackReport(plan, outcome, judged, colour)
 }
 
 /** One JSON document, or one that contains those of all steps. */
-function documents({ runs, steps, startedAt }: AttackResults): string {
+function documents(runs: readonly AttackRun[], startedAt: string, { steps }: Flags): string {
   const all = runs.map(({ plan, outcome, judged }) =>
     attackJson(attackDocument(plan, outcome, originHere(labVersion(), startedAt), judged)),
   )

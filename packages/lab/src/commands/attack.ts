@@ -164,6 +164,6 @@ const attack = async (url: string | undefined, flags: Flags): Promise<number> =>
       process.stderr.write(`meltlab: missed at ${offered(run.plan)}: ${judgedText(each)}\n`)
     }
   }
-  await deliver({ runs: judged, steps: flags.steps === undefined ? undefined : plans.length, startedAt }, flags)
+  await deliver(judged, startedAt, flags)
   return exitCode || (missed.length > 0 ? notMet : 0)
 }
