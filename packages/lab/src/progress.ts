@@ -23,35 +23,29 @@ const COLOURED = /[✓✗]|█+/g
 const COLOURS = { good: 'green', fair: 'yellow', bad: 'red', none: 'dim' } as const
 
 export function progressOn(out: Out): Progress {
-  const width = (): number => widthOf(out)
   const paint = paintOn(out)
   const coloured = (text: string, tone: Tone): string => text.replace(COLOURED, part => paint(COLOURS[tone], part))
   // Continuation lines are indented.
   const kept = (text: string, tone: Tone): string =>
     text
       .split('\n')
-      .map(each => wrapWords(each, width() - INDENT.length).join(`\n${INDENT}`))
+      .map(each => wrapWords(each, widthOf(out) - INDENT.length).join(`\n${INDENT}`))
       .map(each => `${coloured(each, tone)}\n`)
       .join('')
-  if (out.isTTY !== true) {
-    return { status() {}, line: (text, tone = 'good') => void out.write(kept(text, tone)), clear() {} }
-  }
   let shown = false
-  const erase = (): string => (shown ? eraseLine : '')
+  /** Writes in place of the status. */
+  const write = (text: string, isStatus = false): void => {
+    out.write((shown ? eraseLine : '') + text)
+    shown = isStatus
+  }
   return {
     status(text) {
+      if (out.isTTY !== true) return
       // A line longer than the terminal would wrap, and could not be erased.
-      out.write(erase() + coloured(text.slice(0, width() - 1), 'good'))
-      shown = true
+      write(coloured(text.slice(0, widthOf(out) - 1), 'good'), true)
     },
-    line(text, tone = 'good') {
-      out.write(`${erase()}${kept(text, tone)}`)
-      shown = false
-    },
-    clear() {
-      out.write(erase())
-      shown = false
-    },
+    line: (text, tone = 'good') => write(kept(text, tone)),
+    clear: () => write(''),
   }
 }
 
