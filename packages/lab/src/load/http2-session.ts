@@ -1,14 +1,9 @@
 /** One HTTP/2 connection: decides which streams (http2-stream.ts) may open, and ends them when it ends. */
-import {
-  type ClientHttp2Session,
-  connect,
-  type ClientHttp2Stream,
-  constants,
-  type OutgoingHttpHeaders,
-} from 'node:http2'
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { explain, failureOf } from './failure.ts'
+import type { Http2Message } from './outgoing-request.ts'
 import type { FailureCode } from './plan.ts'
 import { dial, type Peer } from './target.ts'
 
@@ -86,8 +81,8 @@ export class Http2Session {
   }
 
   /** Throws if node:http2 refuses to send the request. */
-  request(headers: OutgoingHttpHeaders, endStream: boolean): ClientHttp2Stream {
-    return this.#session!.request(headers, { endStream })
+  request({ headers, body }: Http2Message): ClientHttp2Stream {
+    return this.#session!.request(headers, { endStream: body === undefined })
   }
 
   /** The only request of a fresh connection is done: GOAWAY asks the server to close the connection. */

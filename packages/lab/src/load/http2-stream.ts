@@ -76,17 +76,17 @@ export class Http2Stream extends Connection implements SessionUser {
 
   #open(): void {
     if (!this.#session.mayOpen(this)) return
-    const { headers, body } = this.#message!
+    const message = this.#message!
     this.bodyBytes = 0
     this.#status = 0
     this.#length = undefined
     let stream: ClientHttp2Stream
     try {
-      stream = this.#session.request(headers, body === undefined)
+      stream = this.#session.request(message)
     } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException
+      const { code, message: reason } = error as NodeJS.ErrnoException
       if (SESSION_ENDS.has(code ?? '')) return
-      this.fail(code === 'ERR_HTTP2_GOAWAY_SESSION' ? 'refused' : 'other', message)
+      this.fail(code === 'ERR_HTTP2_GOAWAY_SESSION' ? 'refused' : 'other', reason)
       return
     }
     this.#stream = stream
@@ -100,7 +100,7 @@ export class Http2Stream extends Connection implements SessionUser {
       .on('end', () => this.#ended(stream))
       .on('error', (error: NodeJS.ErrnoException) => this.#broke(stream, error))
       .on('close', () => this.#broke(stream))
-    if (body !== undefined) stream.end(body)
+    if (message.body !== undefined) stream.end(message.body)
     this.owner.onQueued(this)
   }
 

@@ -9,15 +9,7 @@ import { checkPlan } from './check-plan.ts'
 import { nowMs } from './clock.ts'
 import type { EngineJob, EngineProgress, EngineReport } from './engine-job.ts'
 import { Histogram, type HistogramData } from './histogram.ts'
-import type {
-  JourneyOutcome,
-  LoadOptions,
-  LoadOutcome,
-  LoadPlan,
-  LoadProgress,
-  LoadSecond,
-  TargetOutcome,
-} from './plan.ts'
+import type { JourneyOutcome, LoadOptions, LoadOutcome, LoadPlan, LoadSecond, TargetOutcome } from './plan.ts'
 import type { JourneyData } from './journeys.ts'
 import { prepare } from './prepare.ts'
 import { planMs } from './schedule.ts'
@@ -67,7 +59,11 @@ export const runLoad = async (plan: LoadPlan, options: LoadOptions = {}): Promis
     const startAt = nowMs() + LEAD_MS
     for (const worker of workers) worker.postMessage({ kind: 'start', startAt } satisfies ToWorker)
     options.onStart?.()
-    const tellProgress = (): void => options.onProgress?.(progressOf(plan, nowMs() - startAt, workers))
+    const tellProgress = (): void => {
+      const parts = workers.map(worker => worker.progress)
+      const inflight = sumOf(parts, part => part.inflight)
+      options.onProgress?.({ elapsedMs: nowMs() - startAt, totalMs: planMs(plan), ...countsOf(parts), inflight })
+    }
     telling.timer = setInterval(tellProgress, PROGRESS_EVERY_MS)
     const reports = await ended
     tellProgress()
@@ -104,11 +100,6 @@ class LoadWorker extends Worker {
     this.on('error', report.reject)
     this.on('exit', code => report.reject(new Error(`a load worker ended unexpectedly with code ${code}`)))
   }
-}
-
-const progressOf = (plan: LoadPlan, elapsedMs: number, workers: readonly LoadWorker[]): LoadProgress => {
-  const parts = workers.map(worker => worker.progress)
-  return { elapsedMs, totalMs: planMs(plan), ...countsOf(parts), inflight: sumOf(parts, part => part.inflight) }
 }
 
 export const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): LoadOutcome => {
