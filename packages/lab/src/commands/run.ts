@@ -5,7 +5,7 @@ import { type Command, Option } from 'commander'
 import type { RunOptions, RunPart } from '../experiment/run-scenario.ts'
 import type { Scenario } from '../experiment/scenario.ts'
 import { isOlder, scriptDigest } from '../experiment/script-digest.ts'
-import { type Progress, progressOn } from '../progress.ts'
+import { progressOn } from '../progress.ts'
 import type { Form } from '../report/result.ts'
 import { catalogue, scoreboard } from '../scenarios/catalogue.ts'
 import { UserError } from '../user-error.ts'
@@ -60,11 +60,20 @@ export async function runScenarios(
   const kept = ({ name }: Scenario<unknown>): string => path.join(output.keep ?? '', `${name}.json`)
   const isKept = (each: Scenario<unknown>): boolean => existsSync(kept(each)) && !isOlder(readScenario(kept(each)))
   const left = output.keep === undefined ? scenarios : scenarios.filter(each => !isKept(each))
+  const runOne = async (scenario: Scenario<unknown>): Promise<void> => {
+    const part = output.keep === undefined ? undefined : partialRun(`${kept(scenario)}.part`, scenario, form)
+    const result = await carryOut(scenario, form, output, progress, signal, part)
+    if (part === undefined) return
+    const measured = scenario.kept === undefined ? result.measured : scenario.kept(result.measured)
+    // A partial file on a full disk would count as a result.
+    writeWhole(kept(scenario), `${JSON.stringify({ ...result, measured }, null, 1)}\n`)
+    part.forget()
+  }
   const failed: string[] = []
   for (const [at, scenario] of left.entries()) {
     if (left.length > 1) progress.line(`${at === 0 ? '' : '\n'}${scenario.name} (${at + 1} of ${left.length})`)
     try {
-      await runOne(scenario, form, output, progress, signal, kept(scenario))
+      await runOne(scenario)
     } catch (error) {
       // It is the only scenario, or Ctrl-C was pressed.
       if (left.length === 1 || signal.aborted) throw error
@@ -77,23 +86,6 @@ export async function runScenarios(
     const rest = others === 0 ? '' : `; the other ${others} ended`
     throw new UserError(`${failed.length} of ${left.length} failed: ${failed.join(', ')}${rest}`, 1)
   }
-}
-
-async function runOne(
-  scenario: Scenario<unknown>,
-  form: Form,
-  output: Parameters<typeof runScenarios>[2],
-  progress: Progress,
-  signal: AbortSignal,
-  kept: string,
-): Promise<void> {
-  const part = output.keep === undefined ? undefined : partialRun(`${kept}.part`, scenario, form)
-  const result = await carryOut(scenario, form, output, progress, signal, part)
-  if (part === undefined) return
-  const measured = scenario.kept === undefined ? result.measured : scenario.kept(result.measured)
-  // A partial file on a full disk would count as a result.
-  writeWhole(kept, `${JSON.stringify({ ...result, measured }, null, 1)}\n`)
-  part.forget()
 }
 
 type PartialRun = Pick<RunOptions, 'resumed' | 'onCheckpoint'> & { forget(): void }

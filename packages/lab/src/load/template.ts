@@ -56,11 +56,22 @@ export const templateOf = (
   names: readonly string[] = [],
   encode: (value: string) => string = bytesOf,
 ): Template => {
+  const valueOf = (field: string): Value => {
+    const [name = '', ...given] = field.replaceAll('%20', ' ').trim().split(/\s+/)
+    if (names.includes(name) && given.length === 0) return (_, __, extracted) => encode(extracted[name]!)
+    const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined
+    const wellFormed = kind?.arguments === given.length && given.every(each => /^\d{1,15}$/.test(each))
+    if (kind === undefined || !wellFormed) {
+      const known = [...names.map(each => `{{${each}}}`), ...Object.values(KINDS).map(({ example }) => example)]
+      throw new RangeError(`{{${field}}} is not one of ${known.join(', ')}; \\{{ is a literal {{`)
+    }
+    return kind.make(given.map(Number), random)
+  }
   const parts: Template[] = []
   let at = 0
   for (const match of text.matchAll(FIELD)) {
     parts.push(text.slice(at, match.index))
-    parts.push(match[1] === undefined ? '{{' : fieldValue(match[1], random, names, encode))
+    parts.push(match[1] === undefined ? '{{' : valueOf(match[1]))
     at = match.index + match[0].length
   }
   parts.push(text.slice(at))
@@ -70,24 +81,6 @@ export const templateOf = (
     for (const part of parts) made += typeof part === 'string' ? part : part(number, nowMs, extracted)
     return made
   }
-}
-
-const fieldValue = (
-  field: string,
-  random: () => number,
-  names: readonly string[],
-  encode: (value: string) => string,
-): Value => {
-  const [name = '', ...given] = field.replaceAll('%20', ' ').trim().split(/\s+/)
-  if (names.includes(name) && given.length === 0) return (_, __, extracted) => encode(extracted[name]!)
-  const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined
-  const numbers = given.map(Number)
-  const wellFormed = kind?.arguments === given.length && given.every(each => /^\d{1,15}$/.test(each))
-  if (kind === undefined || !wellFormed) {
-    const known = [...names.map(each => `{{${each}}}`), ...Object.values(KINDS).map(({ example }) => example)]
-    throw new RangeError(`{{${field}}} is not one of ${known.join(', ')}; \\{{ is a literal {{`)
-  }
-  return kind.make(numbers, random)
 }
 
 /** Names that a journey may not use for its own values. */

@@ -357,16 +357,13 @@ class Melt {
     const kinds = ['spike', 'retries', ...(this.#parts.silencer === undefined ? [] : (['outage'] as const))] as const
     for (const kind of kinds) {
       for (const arm of this.#parts.arms) {
-        const { tried } = await this.#findLimit({ arm, kind, spike }, withinS)
+        const { tried } = await this.#findLimit(arm, kind, spike, withinS)
         if (kind === 'spike' && arm.kind === 'bare') spike = Math.max(mostHeld(tried), LEVELS.spike[0]!)
       }
     }
   }
 
-  async #findLimit(
-    { arm, kind, spike }: { arm: Arm; kind: Limit['kind']; spike: number },
-    withinS: number,
-  ): Promise<Limit> {
+  async #findLimit(arm: Arm, kind: Limit['kind'], spike: number, withinS: number): Promise<Limit> {
     let limit: Limit = { arm: arm.name, kind, spike, tried: [], unsure: null }
     const limits = this.#measured.limits!
     const at = limits.length
