@@ -73,7 +73,6 @@ export class Engine implements ConnectionOwner {
   readonly #inflight = new Set<Connection>()
   #lastSweep = 0
 
-  #originMs = 0
   #running = false
   #unsentForConnection = 0
   #unsentForGenerator = 0
@@ -82,7 +81,7 @@ export class Engine implements ConnectionOwner {
   #sentAtSweep = 0
   #ratePerMs = 0
   #cpuAtStart = 0
-  #resolve: ((report: EngineReport) => void) | undefined
+  readonly #report = Promise.withResolvers<EngineReport>()
 
   /** `source` replaces the plan's arrivals. */
   constructor(job: EngineJob, source?: ArrivalSource) {
@@ -139,18 +138,15 @@ export class Engine implements ConnectionOwner {
 
   /** Runs the schedule. `startAt` is a time of `nowMs()`. */
   run(startAt: number): Promise<EngineReport> {
-    return new Promise(resolve => {
-      this.#resolve = resolve
-      this.#originMs = startAt
-      const begin = (): void => {
-        this.#cpuAtStart = cpuMs()
-        this.#running = true
-        this.#lastSweep = this.#now()
-        this.#pacer.start(startAt)
-        this.#turn()
-      }
-      setTimeout(begin, Math.max(0, startAt - nowMs() - 2))
-    })
+    const begin = (): void => {
+      this.#cpuAtStart = cpuMs()
+      this.#running = true
+      this.#pacer.start(startAt)
+      this.#lastSweep = this.#pacer.now()
+      this.#turn()
+    }
+    setTimeout(begin, Math.max(0, startAt - nowMs() - 2))
+    return this.#report.promise
   }
 
   /** Reads the control word now, in case the engine sleeps. Before the run, ends the opening of connections. */
@@ -161,10 +157,6 @@ export class Engine implements ConnectionOwner {
 
   progress(): EngineProgress {
     return { ...this.#tally.all, inflight: this.#inflight.size }
-  }
-
-  #now(): number {
-    return nowMs() - this.#originMs
   }
 
   /** One turn: sends due requests, gives up late ones, then waits for the next event. */
@@ -206,7 +198,7 @@ export class Engine implements ConnectionOwner {
       const due = this.#source.peek()
       if (due > at) return
       this.#place(this.#take(due), at)
-      at = this.#now()
+      at = this.#pacer.now()
     }
   }
 
@@ -265,7 +257,7 @@ export class Engine implements ConnectionOwner {
   }
 
   onQueued(connection: Connection): void {
-    connection.queuedAt = this.#now()
+    connection.queuedAt = this.#pacer.now()
     this.#queued.push(connection)
   }
 
@@ -338,7 +330,7 @@ export class Engine implements ConnectionOwner {
   }
 
   #failRequest(connection: Connection, code: FailureCode, reason: string, connected: boolean, unreadMs: number): void {
-    const now = this.#now()
+    const now = this.#pacer.now()
     const { due, target, run } = connection
     const ownMs = connection.ownMs + unreadMs
     this.#inflight.delete(connection)
@@ -402,7 +394,7 @@ export class Engine implements ConnectionOwner {
     for (const connection of this.#inflight) connection.destroy()
     for (const { pool } of this.#origins) pool.destroy()
     this.#inflight.clear()
-    this.#resolve?.({
+    this.#report.resolve({
       tally: this.#tally.data(),
       elapsedMs,
       aborted,

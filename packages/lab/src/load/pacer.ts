@@ -66,7 +66,7 @@ export class Pacer {
 
   start(originMs: number): void {
     this.#originMs = originMs
-    this.#turnEnded = this.#now()
+    this.#turnEnded = this.now()
     this.lateness.start(this.#turnEnded)
   }
 
@@ -123,7 +123,7 @@ export class Pacer {
       this.lateness.naps(now + nap)
       Atomics.wait(this.#control, 0, 0, nap)
     }
-    this.#poll(nap > 0 ? this.#now() : now)
+    this.#poll(nap > 0 ? this.now() : now)
   }
 
   #poll(now: number): void {
@@ -132,16 +132,16 @@ export class Pacer {
     setImmediate(this.#turn)
   }
 
-  #now(): number {
+  now(): number {
     return nowMs() - this.#originMs
   }
 
   #alive(): number {
     if (this.lateness.asleep) {
-      this.lateness.woke(this.#now(), this.#scheduling())
+      this.lateness.woke(this.now(), this.#scheduling())
       clearTimeout(this.#timer)
     } else {
-      this.lateness.alive(this.#now())
+      this.lateness.alive(this.now())
     }
     return this.lateness.lastSeen
   }
@@ -178,15 +178,13 @@ export class CoreSharing {
 
   /** True if the core should be left to other threads. `read` costs some microseconds and is called rarely. */
   yields(now: number, read: () => Scheduling | undefined): boolean {
-    if (now - this.#lookedAt >= LOOK_MS) this.#look(now, read()?.delayMs ?? 0)
+    if (now - this.#lookedAt >= LOOK_MS) {
+      const delayMs = read()?.delayMs ?? 0
+      // At the first check the time since the last one is infinite, and no delay is a share of it.
+      if (delayMs - this.#delayMs > WAITED_SHARE * (now - this.#lookedAt)) this.#yieldsUntil = now + YIELDS_MS
+      this.#lookedAt = now
+      this.#delayMs = delayMs
+    }
     return now < this.#yieldsUntil
-  }
-
-  #look(now: number, delayMs: number): void {
-    // The first check has nothing to compare with.
-    const waited = this.#lookedAt === Number.NEGATIVE_INFINITY ? 0 : delayMs - this.#delayMs
-    if (waited > WAITED_SHARE * (now - this.#lookedAt)) this.#yieldsUntil = now + YIELDS_MS
-    this.#lookedAt = now
-    this.#delayMs = delayMs
   }
 }
