@@ -117,15 +117,8 @@ function tallied(processes: readonly Facts[]): Finding[] {
           writesEach(timesOf(written), path === '' ? together : (asked.get(path)?.requests ?? 0)),
         )
         const most = Math.max(...perRequest)
-        if (most === 0) return []
-        return [
-          finding(
-            cause,
-            `${most.toFixed(1)} writes to ${what} a request: a file or terminal blocks the loop`,
-            where,
-            times,
-          ),
-        ]
+        const said = `${most.toFixed(1)} writes to ${what} a request: a file or terminal blocks the loop`
+        return most === 0 ? [] : [finding(cause, said, where, times)]
       }
       const longest = Math.max(...those.map(({ longestQueue }) => longestQueue))
       const queue = longest === 0 ? '' : ` (longest seen: ${longest})`

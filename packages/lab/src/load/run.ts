@@ -53,7 +53,7 @@ export const runLoad = async (plan: LoadPlan, options: LoadOptions = {}): Promis
   }
   options.signal?.addEventListener('abort', stop, { once: true })
   if (options.signal?.aborted) stop()
-  const telling = { timer: undefined as NodeJS.Timeout | undefined }
+  let telling: NodeJS.Timeout | undefined
   try {
     await Promise.race([Promise.all(workers.map(worker => worker.ready)), ended])
     const startAt = nowMs() + LEAD_MS
@@ -64,12 +64,12 @@ export const runLoad = async (plan: LoadPlan, options: LoadOptions = {}): Promis
       const inflight = sumOf(parts, part => part.inflight)
       options.onProgress?.({ elapsedMs: nowMs() - startAt, totalMs: planMs(plan), ...countsOf(parts), inflight })
     }
-    telling.timer = setInterval(tellProgress, PROGRESS_EVERY_MS)
+    telling = setInterval(tellProgress, PROGRESS_EVERY_MS)
     const reports = await ended
     tellProgress()
     return outcomeOf(plan, reports)
   } finally {
-    clearInterval(telling.timer)
+    clearInterval(telling)
     options.signal?.removeEventListener('abort', stop)
     await Promise.all(workers.map(worker => worker.terminate()))
   }

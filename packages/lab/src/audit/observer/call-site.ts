@@ -86,13 +86,8 @@ export function framesOf(stack: string): Frame[] {
     const found = /^\s+at (?:async )?(?:(.+?) \()?((?:file:\/\/|node:|[A-Za-z]:\\|\/).*?):(\d+):\d+\)?$/.exec(line)
     if (found === null) return []
     const [, name = '', file, at] = found
-    return [
-      {
-        name: name.replace(/^(?:new|Object\.) ?/, '').replace(/^<anonymous>$/, ''),
-        file: pathOf(file!),
-        line: Number(at),
-      },
-    ]
+    const plain = name.replace(/^(?:new|Object\.) ?/, '').replace(/^<anonymous>$/, '')
+    return [{ name: plain, file: pathOf(file!), line: Number(at) }]
   })
 }
 

@@ -58,12 +58,8 @@ function observePg(loaded: object, observations: Observations): void {
   before(pool, 'connect', PG, observations, (self: PgPool, site) => {
     if (self.options.connectionTimeoutMillis) return
     const { max = 10, host } = self.options
-    observations.add(
-      'pg-pool-endless',
-      `${max} pg connections${host === undefined ? '' : ` to ${host}`}`,
-      site.where,
-      self.waitingCount,
-    )
+    const what = `${max} pg connections${host === undefined ? '' : ` to ${host}`}`
+    observations.add('pg-pool-endless', what, site.where, self.waitingCount)
   })
   before(pool, 'query', PG, observations, () => {})
   before(Client?.prototype, 'query', PG, observations, (self: PgClient, site, config) => {
