@@ -22,8 +22,14 @@ type Operator = keyof typeof OPERATORS
 const LATENCIES: Readonly<Record<string, FigureName>> = Object.fromEntries(
   FIGURES.map(({ title, name }) => [title, name]),
 )
-const SHARES = ['goodput', 'errors', 'shed', 'failed'] as const
-type Share = (typeof SHARES)[number]
+/** The other metrics, and the units in which each is compared. */
+const UNITS = {
+  goodput: ['%', '/s'],
+  errors: ['%'],
+  shed: ['%'],
+  failed: ['%', 'requests'],
+} as const
+type Share = keyof typeof UNITS
 
 export interface Expectation {
   readonly metric: string
@@ -42,7 +48,7 @@ export function parseExpectation(text: string): Expectation {
   const metric = match?.[1]?.toLowerCase() ?? ''
   const operator = match?.[2] as Operator
   const isLatency = Object.hasOwn(LATENCIES, metric)
-  if (match === null || !(isLatency || SHARES.includes(metric as Share))) {
+  if (match === null || !(isLatency || Object.hasOwn(UNITS, metric))) {
     throw new UserError(`--expect cannot parse "${text}": ${USAGE}.`)
   }
   const value = match[3]!
@@ -50,26 +56,20 @@ export function parseExpectation(text: string): Expectation {
   return { metric, operator, ...amount(metric as Share, value, text) }
 }
 
-const UNITS: Readonly<Record<Share, readonly Judged['unit'][]>> = {
-  goodput: ['%', '/s'],
-  errors: ['%'],
-  shed: ['%'],
-  failed: ['%', 'requests'],
-}
-
 function amount(metric: Share, value: string, text: string): Pick<Expectation, 'limit' | 'unit'> {
   const match = /^(\d+(?:\.\d+)?|\.\d+)\s*(%|\/s|)$/.exec(value)
   const unit = match === null ? undefined : ((match[2] || 'requests') as Judged['unit'])
-  const allowed = UNITS[metric]
+  const allowed: readonly Judged['unit'][] = UNITS[metric]
   const limit = Number(match?.[1])
   if (unit === undefined || !allowed.includes(unit) || (unit === '%' && limit > 100)) {
-    const units = allowed.map(each => (each === '%' ? 'percent, such as 95%' : EXAMPLES[each]))
+    const units = allowed.map(each => EXAMPLES[each])
     throw new UserError(`--expect "${text}": ${metric} is compared with ${units.join(', or with ')}.`)
   }
   return { limit, unit }
 }
 
 const EXAMPLES: Readonly<Record<string, string>> = {
+  '%': 'percent, such as 95%',
   '/s': 'a rate, such as 900/s',
   requests: 'a number of requests, such as 10',
 }
