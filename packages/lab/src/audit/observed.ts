@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { allProcesses } from '../processes/process-tree.ts'
+import { livingOf } from '../processes/process-tree.ts'
 import { UserError } from '../user-error.ts'
 import { writeWhole } from '../write-whole.ts'
 import type { Facts, Phase } from './facts.ts'
@@ -64,10 +64,4 @@ export class Observed {
   #write(phase: Phase): void {
     writeWhole(path.join(this.#folder, 'phase'), phase)
   }
-}
-
-/** The processes that still run. A zombie does not count. */
-export async function livingOf(pids: readonly number[]): Promise<ReadonlySet<number>> {
-  const rows = await allProcesses()
-  return new Set(rows.filter(({ pid, state }) => pids.includes(pid) && state !== 'Z').map(({ pid }) => pid))
 }

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, statSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { allProcesses, processTree } from '../processes/process-tree.ts'
+import { allProcesses, livingOf, processTree } from '../processes/process-tree.ts'
 import { UserError } from '../user-error.ts'
 
 export interface Launch {
@@ -101,12 +101,10 @@ function adopt(name: string, child: ChildProcess): App {
 
 /** Kills descendants that left the group by starting their own session. */
 async function killSurvivors(family: readonly number[]): Promise<void> {
-  for (const row of await allProcesses()) {
-    if (family.includes(row.pid) && row.state !== 'Z') {
-      try {
-        process.kill(row.pid, 'SIGKILL')
-      } catch {} // It has already ended.
-    }
+  for (const pid of await livingOf(family)) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {} // It has already ended.
   }
 }
 

@@ -23,6 +23,12 @@ export async function processTree(root: number): Promise<ProcessRow[]> {
   return rows.filter(row => wanted.has(row.pid))
 }
 
+/** Those of the processes that still run. A zombie does not count. */
+export async function livingOf(pids: readonly number[]): Promise<ReadonlySet<number>> {
+  const rows = await allProcesses()
+  return new Set(rows.filter(({ pid, state }) => pids.includes(pid) && state !== 'Z').map(({ pid }) => pid))
+}
+
 export interface Usage {
   readonly rssBytes: number
   /** CPU time since each of them started, ms. */

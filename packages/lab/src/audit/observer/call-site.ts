@@ -55,18 +55,16 @@ export function callSite(besides: readonly string[] = []): Site {
 export function siteOf(frames: readonly Frame[], besides: readonly string[]): Site {
   const named = frames.filter(({ file }) => !file.startsWith('node:') && !file.startsWith(observerFolder))
   const others = named.filter(({ file }) => !file.startsWith(meltproofFolder))
-  const [own, ...callers] = others.filter(isOwn)
+  const owned = others.filter(isOwn)
+  const [own] = owned
   const library = others.find(({ file }) => !besides.includes(packageOf(file) ?? ''))
+  // A callback has no name, but its caller may have one.
+  const name = owned.find(frame => frame.name !== '')?.name ?? ''
   return {
-    // A callback has no name, but its caller may have one.
-    where: textOf(own === undefined ? (library ?? others[0]) : { ...own, name: own.name || nameOf(callers) }),
+    where: textOf(own === undefined ? (library ?? others[0]) : { ...own, name }),
     own: own !== undefined,
     throughMeltproof: others.length < named.length,
   }
-}
-
-function nameOf(callers: readonly Frame[]): string {
-  return callers.find(({ name }) => name !== '')?.name ?? ''
 }
 
 export function isOwn({ file }: Pick<Frame, 'file'>): boolean {
