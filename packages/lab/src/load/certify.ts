@@ -84,16 +84,14 @@ const TITLES: ByKind<string> = { ok: '', shed: 'shed ', other: 'other ', failed:
 
 export const certificateOf = (found: readonly Doubt[], latencies: ByKind<Pair<Histogram>>): Certificate => {
   const doubts = DOUBT_CODES.filter(code => found.some(doubt => doubt.code === code))
-  return { code: doubts[0] ?? 'certified', doubts, intervals: intervalsOf(latencies) }
-}
-
-const intervalsOf = (latencies: ByKind<Pair<Histogram>>): Certificate['intervals'] =>
-  Object.fromEntries(
+  const intervals: Certificate['intervals'] = Object.fromEntries(
     KINDS.filter(kind => latencies[kind].measured.count > 0).map(kind => {
       const { clean, measured } = latencies[kind]
       return [kind, Object.fromEntries(FIGURES.map(({ name, read }) => [name, [read(clean), read(measured)]]))]
     }),
   )
+  return { code: doubts[0] ?? 'certified', doubts, intervals }
+}
 
 const allowedMs = ({ floorMs, beyond }: Figure, measured: number, count: number): number =>
   Math.max(count * beyond < ENOUGH_BEYOND ? EXTREME_MS : floorMs, SHARE * measured)
