@@ -4,20 +4,14 @@ import { isReserved } from '../load/request-text.ts'
 import { withHeader } from '../option-values.ts'
 import { withDefaults } from './targets-file.ts'
 
-interface HarTargets {
-  readonly targets: readonly (LoadTarget & { readonly entry: number })[]
-  /** Number of entries that are not HTTP requests, such as `data:` and `wss:`. */
-  readonly skipped: number
-}
-
 /** Headers that meltlab sets, or that belong to one connection of the browser. `:` begins HTTP/2 pseudo-headers. */
 const ours = (name: string): boolean =>
   name.startsWith(':') ||
   isReserved(name) ||
   ['host', 'keep-alive', 'proxy-connection', 'te'].includes(name.toLowerCase())
 
-/** @throws Error that names the wrong entry, counted from 1 */
-export function parseHar(text: string): HarTargets {
+/** `skipped`: entries that are not HTTP requests, as `data:` and `wss:`. @throws Error that names the entry, from 1 */
+export function parseHar(text: string): { targets: (LoadTarget & { readonly entry: number })[]; skipped: number } {
   // Some Windows tools write a byte order mark.
   const har = JSON.parse(text.replace(/^\ufeff/, '')) as unknown
   const entries = field(field(har, 'log'), 'entries')

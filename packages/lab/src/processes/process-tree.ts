@@ -11,9 +11,10 @@ export async function allProcesses(): Promise<ProcessRow[]> {
     const { stdout } = await run('ps', ['-A', '-o', 'pid=,ppid=,pgid=,state=,rss=,time='])
     return parsePs(stdout)
   }
-  const names = await readdir('/proc')
-  const rows = await Promise.all(names.filter(name => /^\d+$/.test(name)).map(readStat))
-  return rows.filter(row => row !== undefined)
+  const pids = (await readdir('/proc')).filter(name => /^\d+$/.test(name))
+  // A process may end between listing and reading; that is not an error.
+  const rows = pids.map(pid => readFile(`/proc/${pid}/stat`, 'utf8').then(parseStat, () => undefined))
+  return (await Promise.all(rows)).filter(row => row !== undefined)
 }
 
 /** `root` and its descendants; empty if root has ended. */
@@ -42,11 +43,6 @@ export async function usage(root: number): Promise<Usage> {
     rssBytes: rss.reduce((sum, bytes) => sum + bytes, 0),
     cpuMs: rows.reduce((sum, row) => sum + row.cpuMs, 0),
   }
-}
-
-/** A process may end between listing and reading; that is not an error. */
-async function readStat(pid: string): Promise<ProcessRow | undefined> {
-  return readFile(`/proc/${pid}/stat`, 'utf8').then(parseStat, () => undefined)
 }
 
 async function readRss(pid: number): Promise<number> {

@@ -96,7 +96,8 @@ export function heldBy(
     stacks.set(id, stack)
     return stack
   }
-  const times = timesOf(profile)
+  let sampledAt = profile.startTime
+  const times = (profile.timeDeltas ?? []).map(delta => (sampledAt += delta))
   return stalls.flatMap(stall => {
     const { from, to } = stall
     const spent = new Map<string, { node: Profiler.ProfileNode; us: number; depth: number }>()
@@ -109,7 +110,8 @@ export function heldBy(
       total += us
       const counted = new Set<string>()
       for (const [depth, node] of stack.entries()) {
-        const key = keyOf(node)
+        const { functionName, url, lineNumber } = node.callFrame
+        const key = `${functionName} ${url}:${lineNumber}`
         if (counted.has(key)) continue // A recursive function counts once.
         counted.add(key)
         const seen = spent.get(key) ?? { node, us: 0, depth }
@@ -121,13 +123,4 @@ export function heldBy(
     const own = most[at]
     return own === undefined ? [] : [{ stall, node: own.node, calls: most[at - 1]?.node, tookMs: own.us / 1000 }]
   })
-}
-
-function timesOf({ startTime, timeDeltas = [] }: Profiler.Profile): readonly number[] {
-  let at = startTime
-  return timeDeltas.map(delta => (at += delta))
-}
-
-function keyOf({ callFrame: { functionName, url, lineNumber } }: Profiler.ProfileNode): string {
-  return `${functionName} ${url}:${lineNumber}`
 }
