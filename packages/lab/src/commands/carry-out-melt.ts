@@ -10,10 +10,8 @@ import { carryOut, type Output } from './carry-out.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
 import { checkWritable } from './user-files.ts'
 
-type Experiment = Pick<MeltExperiment, 'title' | 'story' | 'arms' | 'limitsWithinS' | 'dependency' | 'view'>
-
 export async function carryOutMelt(
-  experiment: Experiment,
+  experiment: Pick<MeltExperiment, 'title' | 'story' | 'arms' | 'limitsWithinS' | 'dependency' | 'view'>,
   options: MeltOptions,
   form: Form,
   output: Output,

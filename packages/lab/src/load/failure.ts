@@ -29,13 +29,9 @@ const LOCAL: Readonly<Record<string, string>> = {
   ENOMEM: 'this machine ran out of memory',
 }
 
-export const explain = ({ code = '', message, reason }: SocketError): string => {
+export const explain = ({ code = '', message, reason }: NodeJS.ErrnoException & { reason?: string }): string => {
   const local = LOCAL[code]
   if (local !== undefined) return `${code}, ${local}`
   // OpenSSL's message also contains its own source file and line.
   return code.startsWith('ERR_SSL') ? (reason ?? message) : message
-}
-
-interface SocketError extends NodeJS.ErrnoException {
-  readonly reason?: string
 }

@@ -16,7 +16,7 @@ export interface TallyData
   extends Pick<LoadOutcome, keyof Counts | 'unsent' | 'bytesRead' | 'bodyBytes' | 'bodyBytesSent'> {
   /** Late answers that would have met the SLO without the generator's own delay. */
   readonly goodLost: number
-  readonly targets: readonly TargetData[]
+  readonly targets: readonly Omit<SecondData, 'shedLatency'>[]
   readonly latencies: ByKind<Pair<HistogramData>>
   readonly sendLag: HistogramData
   /** Delay from due to sent, for requests that waited because of the cap on connections. */
@@ -25,8 +25,6 @@ export interface TallyData
   /** Details of failures whose code alone is not enough. */
   readonly reasons: Readonly<Times>
 }
-
-type TargetData = Omit<SecondData, 'shedLatency'>
 
 /** Separate figures for more targets would be too many to read. */
 const MOST_TARGETS = 20

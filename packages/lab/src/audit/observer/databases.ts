@@ -4,8 +4,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import { callSite, type Site } from './call-site.ts'
 import { type Observations, quietly } from './observations.ts'
 
-type Method = (this: never, ...args: never[]) => unknown
-type Methods = Record<string, Method>
+type Methods = Record<string, (this: never, ...args: never[]) => unknown>
 
 /** A pool sends the query only once it has a connection, when the stack no longer names the caller. */
 const caller = new AsyncLocalStorage<Site>()
@@ -31,10 +30,8 @@ export function watchDatabases(observations: Observations): void {
   })
 }
 
-type Observe = (loaded: object, observations: Observations) => void
-
 /** `id` is a file path for ES modules, and the argument of require() for CommonJS. */
-function observerOf(id: string, parent: string): Observe | undefined {
+function observerOf(id: string, parent: string): typeof observePg | undefined {
   if (id === 'pg' || /[\\/]node_modules[\\/]pg[\\/]lib[\\/]index\.js$/.test(id)) return observePg
   if (!/[\\/]node_modules[\\/]mysql2[\\/]/.test(parent)) return undefined
   return /[\\/](pool|connection)(\.js)?$/.test(id) ? observeMysql : undefined
