@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { joinNodeOptions } from '../launch/node-options.ts'
 import { livingOf } from '../processes/process-tree.ts'
 import { UserError } from '../user-error.ts'
 import { writeWhole } from '../write-whole.ts'
@@ -26,13 +27,12 @@ export class Observed {
     }
   }
 
-  get env(): Readonly<Record<string, string>> {
-    return { MELTLAB_AUDIT: this.#folder }
-  }
-
-  static get nodeOption(): string {
+  /** The variables with which a command is observed. */
+  get env(): Readonly<Record<string, string | undefined>> {
     const file = path.join(import.meta.dirname, 'observer', `main${path.extname(import.meta.filename)}`)
-    return `--import ${pathToFileURL(file).href}`
+    // This option comes first, so that the observer also sees modules that other preloads load.
+    const options = joinNodeOptions(`--import ${pathToFileURL(file).href}`, process.env['NODE_OPTIONS'])
+    return { MELTLAB_AUDIT: this.#folder, NODE_OPTIONS: options }
   }
 
   /** Resolves when every live process acts on the phase, or after `ANSWER_MS`. */

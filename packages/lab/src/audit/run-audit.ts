@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { formatDuration } from '../durations.ts'
 import { type App, launch } from '../launch/command.ts'
 import { freePort } from '../launch/free-port.ts'
-import { joinNodeOptions } from '../launch/node-options.ts'
 import { checkAnswers, quote, waitUntilListening } from '../launch/wait-until-listening.ts'
 import { isOldNode } from '../processes/node-version.ts'
 import { livingOf } from '../processes/process-tree.ts'
@@ -54,13 +53,7 @@ export async function runAudit(options: AuditOptions, progress: Progress, signal
     app = await launch({
       name: 'the command',
       command: options.command,
-      env: {
-        ...process.env,
-        PORT: port,
-        ...observed.env,
-        // This option comes first, so that the observer also sees modules that other preloads load.
-        NODE_OPTIONS: joinNodeOptions(Observed.nodeOption, process.env['NODE_OPTIONS']),
-      },
+      env: { ...process.env, PORT: port, ...observed.env },
     })
     const { url, tls, startTimeoutMs } = options
     const found = await waitUntilListening(app, { url, tls, preferredPort: Number(port), startTimeoutMs, signal })
