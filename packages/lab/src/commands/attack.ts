@@ -118,9 +118,7 @@ URL, headers and bodies may contain fields that differ in each request: {{seq}},
 
 Exit codes: 0 done, 2 bad input, 3 an expectation was missed, 130 Ctrl-C.`,
     )
-    .action(async (url: string | undefined, flags: Flags) => {
-      process.exitCode = await attack(url, flags)
-    })
+    .action(attack)
 }
 
 /** More steps would amount to a ramp. */
@@ -135,7 +133,7 @@ const rates = (text: string): readonly number[] => {
   return found
 }
 
-const attack = async (url: string | undefined, flags: Flags): Promise<number> => {
+const attack = async (url: string | undefined, flags: Flags): Promise<void> => {
   const targets = await targetsOf(url, flags)
   const plans = await plansOf(targets, flags)
   if (targets.note !== undefined) process.stderr.write(`note: ${targets.note}\n`)
@@ -143,7 +141,7 @@ const attack = async (url: string | undefined, flags: Flags): Promise<number> =>
   const { servers } = checkedPlans(plans)
   if (flags.export === 'k6') {
     process.stdout.write(k6Script(first!))
-    return 0
+    return
   }
   if (flags.html !== undefined) checkWritableFile(flags.html, '--html')
   for (const server of servers) await preflight(server, first!)
@@ -165,5 +163,5 @@ const attack = async (url: string | undefined, flags: Flags): Promise<number> =>
     }
   }
   await deliver(judged, startedAt, flags)
-  return exitCode || (missed.length > 0 ? notMet : 0)
+  process.exitCode = exitCode || (missed.length > 0 ? notMet : 0)
 }

@@ -39,12 +39,10 @@ export function registerRun(program: Command): void {
     .option('--keep <dir>', 'also write each result to DIR when it ends, and skip scenarios whose result is there')
     .option('--json', 'print each result as one line of JSON on stdout, and nothing else')
     .addHelpText('after', '\nExamples:\n  meltlab run burst\n  meltlab run all --full --keep results')
-    .action((names: string[], flags: Flags) => run(names, flags))
-}
-
-async function run(names: readonly string[], flags: Flags): Promise<void> {
-  const form: Form = flags.full === true ? 'full' : flags.brief === true ? 'brief' : 'quick'
-  await runScenarios(chooseScenarios(names), form, flags)
+    .action(async (names: string[], flags: Flags) => {
+      const form: Form = flags.full === true ? 'full' : flags.brief === true ? 'brief' : 'quick'
+      await runScenarios(chooseScenarios(names), form, flags)
+    })
 }
 
 /** Runs all, even if one fails. Skips scenarios whose result was stored before, unless by an older script. */

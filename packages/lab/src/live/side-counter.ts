@@ -71,11 +71,7 @@ export class SideCounter {
   #sample(dot: Dot): void {
     const { dots } = this.#counts
     this.#seen++
-    if (dots.length < MOST_DOTS) {
-      dots.push(dot)
-      return
-    }
-    const at = Math.floor(this.#random() * this.#seen)
+    const at = dots.length < MOST_DOTS ? dots.length : Math.floor(this.#random() * this.#seen)
     if (at < MOST_DOTS) dots[at] = dot
   }
 }
