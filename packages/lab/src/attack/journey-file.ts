@@ -114,7 +114,8 @@ function targetOf(members: Members, origin: string, defaults: RequestHeaders): L
   if (path === undefined || !path.startsWith('/')) {
     throw new Placed(`, path: expected a path such as "/cart/{{id}}", got ${shown(path)}`)
   }
-  const headers = withDefaults(within('headers', () => headersOf(members['headers'])), defaults)
+  const own = within('headers', () => headersOf(members['headers']))
+  const headers = withDefaults(own, defaults)
   const method = textIn(members, 'method', '"GET"') ?? (body === undefined ? 'GET' : 'POST')
   const isText = body === undefined || typeof body === 'string'
   return {
