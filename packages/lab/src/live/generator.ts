@@ -1,7 +1,6 @@
 /** The generator's process: one thread sends the same load to both sides, so that a delay affects both alike. */
 import { nowMs } from '../load/clock.ts'
 import { Engine } from '../load/engine.ts'
-import type { EngineReport } from '../load/engine-job.ts'
 import type { LoadPlan } from '../load/plan.ts'
 import { prepare } from '../load/prepare.ts'
 import { peersOf } from '../load/target.ts'
@@ -43,13 +42,9 @@ async function start(plans: readonly LoadPlan[]): Promise<void> {
   const ticking = setInterval(tick, TICK_MS)
   const reports = await Promise.all(sides.map(side => side.engine.run(startAt)))
   clearInterval(ticking)
-  tell({ kind: 'done', reports: shared(reports) })
-}
-
-/** All engines of a thread see its whole CPU time, but each counts only its own idle turns. */
-function shared(reports: readonly EngineReport[]): readonly EngineReport[] {
+  // All engines of a thread see its whole CPU time, but each counts only its own idle turns.
   const idleMs = reports.reduce((sum, report) => sum + report.idleMs, 0)
-  return reports.map(report => ({ ...report, idleMs }))
+  tell({ kind: 'done', reports: reports.map(report => ({ ...report, idleMs })) })
 }
 
 let toldAt = 0

@@ -30,8 +30,13 @@ export function watchForeign(cores: readonly number[]): {
 } {
   const readings: Reading[] = []
   const take = async (): Promise<void> => {
-    const [busyMs, ownMs] = await Promise.all([busyOn(cores), ownCpuMs()])
-    if (busyMs !== undefined && ownMs !== undefined) readings.push({ atMs: performance.now(), busyMs, ownMs })
+    const all = await readCores()
+    if (all === undefined) return
+    const own = await processTree(process.pid)
+    const busyMs = cores.reduce((sum, core) => sum + (all[core]?.busyMs ?? 0), 0)
+    // The time of ended children is included, so it never decreases.
+    const ownMs = own.reduce((sum, { cpuMs, reapedMs = 0 }) => sum + cpuMs + reapedMs, 0)
+    readings.push({ atMs: performance.now(), busyMs, ownMs })
   }
   const readingOn = every(intervalMs, take)
   return {
@@ -58,16 +63,4 @@ export function foreignOf(readings: readonly Reading[]): Foreign | undefined {
     if (to.atMs - from.atMs >= intervalMs / 2) worst = Math.max(worst, share(from, to))
   }
   return { mean, worst }
-}
-
-async function busyOn(cores: readonly number[]): Promise<number | undefined> {
-  const all = await readCores()
-  return all && cores.reduce((sum, core) => sum + (all[core]?.busyMs ?? 0), 0)
-}
-
-/** CPU time of this process and its descendants, including ended children, so it never decreases. */
-async function ownCpuMs(): Promise<number | undefined> {
-  if (process.platform !== 'linux') return undefined
-  const rows = await processTree(process.pid)
-  return rows.reduce((sum, { cpuMs, reapedMs = 0 }) => sum + cpuMs + reapedMs, 0)
 }

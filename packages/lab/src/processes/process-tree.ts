@@ -38,13 +38,11 @@ export interface Usage {
 
 export async function usage(root: number): Promise<Usage> {
   const rows = await processTree(root)
-  const rss = await Promise.all(rows.map(({ pid, rssBytes }) => rssBytes ?? readRss(pid)))
+  const rss = await Promise.all(
+    rows.map(({ pid, rssBytes }) => rssBytes ?? readFile(`/proc/${pid}/status`, 'utf8').then(parseRss, () => 0)),
+  )
   return {
     rssBytes: rss.reduce((sum, bytes) => sum + bytes, 0),
     cpuMs: rows.reduce((sum, row) => sum + row.cpuMs, 0),
   }
-}
-
-async function readRss(pid: number): Promise<number> {
-  return readFile(`/proc/${pid}/status`, 'utf8').then(parseRss, () => 0)
 }
