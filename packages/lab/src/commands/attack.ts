@@ -137,14 +137,13 @@ const attack = async (url: string | undefined, flags: Flags): Promise<void> => {
   const targets = await targetsOf(url, flags)
   const plans = await plansOf(targets, flags)
   if (targets.note !== undefined) process.stderr.write(`note: ${targets.note}\n`)
-  const [first] = plans
   const { servers } = checkedPlans(plans)
   if (flags.export === 'k6') {
-    process.stdout.write(k6Script(first!))
+    process.stdout.write(k6Script(plans[0]!))
     return
   }
   if (flags.html !== undefined) checkWritableFile(flags.html, '--html')
-  for (const server of servers) await preflight(server, first!)
+  for (const server of servers) await preflight(server, plans[0]!)
   const startedAt = new Date().toISOString()
   const { runs, exitCode } = await send(plans, flags.quiet === true)
   const isUnheard = runs.every(({ outcome }) => Object.keys(outcome.answered).length === 0 && outcome.sent > 0)
@@ -157,10 +156,8 @@ const attack = async (url: string | undefined, flags: Flags): Promise<void> => {
     judged: (flags.expect ?? []).map(expected => judge(expected, run.plan, run.outcome)),
   }))
   const missed = judged.flatMap(run => run.judged.filter(({ met }) => !met).map(each => ({ run, each })))
-  if (flags.json === true) {
-    for (const { run, each } of missed) {
-      process.stderr.write(`meltlab: missed at ${offered(run.plan)}: ${judgedText(each)}\n`)
-    }
+  for (const { run, each } of flags.json === true ? missed : []) {
+    process.stderr.write(`meltlab: missed at ${offered(run.plan)}: ${judgedText(each)}\n`)
   }
   await deliver(judged, startedAt, flags)
   process.exitCode = exitCode || (missed.length > 0 ? notMet : 0)

@@ -93,12 +93,11 @@ export const certificateOf = (found: readonly Doubt[], latencies: ByKind<Pair<Hi
   return { code: doubts[0] ?? 'certified', doubts, intervals }
 }
 
-const allowedMs = ({ floorMs, beyond }: Figure, measured: number, count: number): number =>
-  Math.max(count * beyond < ENOUGH_BEYOND ? EXTREME_MS : floorMs, SHARE * measured)
-
 /** The part of a figure between these bounds that the generator may have caused, ms; 0 if the figure is certain. */
-export const doubtedMs = (figure: Figure, [least, most]: readonly [number, number], count: number): number =>
-  most - least > allowedMs(figure, most, count) ? most - least : 0
+export const doubtedMs = (figure: Figure, [least, most]: readonly [number, number], count: number): number => {
+  const floorMs = count * figure.beyond < ENOUGH_BEYOND ? EXTREME_MS : figure.floorMs
+  return most - least > Math.max(floorMs, SHARE * most) ? most - least : 0
+}
 
 const distorted = (latencies: ByKind<Pair<Histogram>>): string[] =>
   KINDS.flatMap(kind => {
