@@ -5,7 +5,7 @@
  * changes while they are handled. So once a turn has spent its budget on starting handlers, further requests wait.
  * 2. The concurrency limit protects the loop, and resources outside the loop, such as a database (limiter/).
  * 3. The queue distinguishes a burst from overload, and sheds (queue/standing-queue.ts). The gate itself sheds only
- * missed deadlines, resumed requests that waited too long, and everything once it is closed.
+ * requests that cannot meet their deadlines, resumed requests that waited too long, and, once it is closed, all.
  */
 import type { Ticket } from './limiter/cohorts.ts'
 import type { Limiter, LimitReason } from './limiter/limiter.ts'
@@ -62,15 +62,15 @@ export const PATIENT_TUNING: GateTuning = {
 
 /** Without a known limit, a service is assumed to have room for this multiple of the requests in service. */
 const ROOM_UNKNOWN = 1.25
-/** The number in service counts as at least this, because an idle service reports little load. */
+/** For this estimate at least this many count as in service, so that a service with one request reports little load. */
 const FEW_UNKNOWN = 16
 /** While the loop is busy, quick work above the limit may take this share of the loop's time. */
 const PASSING_SHARE = 0.2
-/** Maximum credit, and maximum debt, of quick work under {@link PASSING_SHARE}, ms. */
+/** Maximum credit, and maximum debt, of loop time that quick work has under {@link PASSING_SHARE}, ms. */
 const MOST_PASSING_MS = 20
 /** Approximate time that Node itself needs for a request, in addition to the handler, ms. */
 const REQUEST_MS = 0.1
-/** The turn number is read only after this share of the budget: reading it costs a tenth of a short request. */
+/** The turn number is read only after this share of the budget: reading it takes a tenth of a short request's time. */
 const ASK_TURN_AFTER = 0.25
 
 export type Decision = 'start' | 'wait' | ShedReason
@@ -91,7 +91,7 @@ export class Gate<E extends Entry> {
   #changedAt = 0
   #bound = false
   #pumpAtTurnEnd = false
-  /** When requests began to wait, or when the last of them were started. */
+  /** When requests began to wait, or when waiting requests were last started. */
   #pumpedAt = 0
   #pumped = 0
   #wakeAt = Number.POSITIVE_INFINITY
@@ -161,7 +161,7 @@ export class Gate<E extends Entry> {
     return this.#queue.standing
   }
 
-  /** On `wait` the gate has queued the entry, and calls a hook later. On a reason the caller must shed the entry. */
+  /** `wait`: the gate has queued the entry, and calls a hook later. A reason: the caller must shed the entry. */
   offer(entry: E, nowMs: number): Decision {
     if (this.#closed) return 'closing'
     entry.startBy = this.#hooks.startBy?.(entry) ?? Number.POSITIVE_INFINITY
@@ -200,7 +200,7 @@ export class Gate<E extends Entry> {
     return true
   }
 
-  /** True if quick work may start above the limit, up to twice it: while the loop is busy, in a fifth of its time. */
+  /** True if quick work may start above the limit, up to twice it. On a busy loop it may take a fifth of the time. */
   #passesBy(entry: E, nowMs: number): boolean {
     const { kind, client, quickMs } = this.#hooks
     if (this.#held || this.#inflight - this.uncounted >= 2 * this.countedLimit) return false
@@ -240,7 +240,7 @@ export class Gate<E extends Entry> {
     return this.#waiting.size === 0 && !this.#closed
   }
 
-  /** The reason why {@link offer} would shed a request now, at almost no cost. Undefined if only offer() can decide. */
+  /** A cheap check: the reason to shed a request that arrives now. Undefined if only {@link offer} can decide. */
   refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined {
     if (this.#closed) return 'closing'
     return this.#waiting.size === 0 ? undefined : this.#queue.refuses(nowMs, kind, client)
@@ -262,7 +262,7 @@ export class Gate<E extends Entry> {
     this.#left(nowMs, undefined, serviceMs, entry.passedBy)
   }
 
-  /** Frees the permit of a request whose client had left, because its handler has ended. This counts as a departure. */
+  /** Called when a handler ends whose client had left before. Frees its permit, which counts as a departure. */
   releaseOrphan(nowMs: number, serviceMs: number, { ticket }: Ticketed): void {
     this.#change(nowMs, -1)
     this.#limiter.completed(nowMs, serviceMs, ticket)
@@ -310,8 +310,8 @@ export class Gate<E extends Entry> {
     if (this.queued === 0) return
     this.#limiter.tick(nowMs)
     this.#shedTooLate(nowMs)
-    // Nothing is in service, so other work of this process took the time. Requests may take as much, divided by the
-    // number that started before it, because those may have caused that work.
+    // While nothing is in service, other work of this process takes the time. Then requests may take as much time,
+    // divided by the number that started before that work, because they may have caused it.
     const idleMs = this.#inflight === 0 ? nowMs - Math.max(this.#pumpedAt, this.#changedAt) : 0
     const otherMs = idleMs / Math.max(1, this.#pumped)
     this.#pumped = 0

@@ -12,7 +12,7 @@ const MOST_CREDIT_MS = 50
 const MOST_DEBT_MS = 50
 /** Minimum interval at which the loop's busy time is read, ms: reading costs a fifth of a shed. */
 const REFILL_MS = 2
-/** A loop with a smaller busy share has idle time, so its sheds are not limited. */
+/** A loop that is busy for less than this share of the time has idle time, so its sheds are not limited. */
 const BUSY = 0.95
 /** Maximum cost of one shed, ms: a longer gap between two sheds contains other work. */
 const LONGEST_MS = 0.5

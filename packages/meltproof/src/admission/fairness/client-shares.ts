@@ -8,7 +8,7 @@ import { mix } from './path-hash.ts'
 
 const BUCKET_BITS = 8
 const BUCKETS = 2 ** BUCKET_BITS
-/** Requests with priority per window (fair-shares.ts) for a client that is not known yet. */
+/** A client that has had no demand so far may have this many requests with priority per window (fair-shares.ts). */
 const NEWCOMERS = 2
 /** One row of buckets gets a new salt at this interval, ms, so that clients do not share buckets for long. */
 const RESALT_MS = 5000
@@ -38,7 +38,7 @@ export class ClientShares {
     return false
   }
 
-  /** Counts a request in both buckets; otherwise a client that alternates between them would get twice its share. */
+  /** Counts a request in both buckets of its client; counted in one, a client could use up the share of each. */
   comesFirst(client: number): void {
     for (const { shares, salt } of this.#rows) shares.comesFirst(bucketOf(client, salt))
   }

@@ -1,7 +1,7 @@
 /**
  * Max-min fairness between kinds (Bertsekas and Gallager, Data Networks, 1992): a kind that needs less than an equal
- * share gets all it needs. Demand is arrivals times the lowest mean service time, so waits in service do not count.
- * Pure.
+ * share gets all it needs. A kind's demand is its arrivals times the lowest value that its mean service time had, so
+ * that the time in which its requests wait for each other does not count. Pure.
  */
 
 const WINDOW_MS = 200
@@ -12,7 +12,7 @@ const SERVICE_WEIGHT = 0.1
 const SUM_DECAY = 0.3
 /** Each window raises the lowest mean service time towards the mean by this share. */
 const LEAST_MEAN_RISE = 0.005
-/** Share of the limit that is distributed: demand is only an estimate. */
+/** Only this share of the limit is distributed, because demand is an estimate. */
 const DISTRIBUTED_SHARE = 0.9
 /** In a window, a kind within its share may have priority for BURST times its demand, plus FEW requests. */
 const BURST = 1.5
@@ -32,7 +32,7 @@ export class FairShares {
   readonly #granted: Float64Array
   readonly #pace: Float64Array
   #meanServiceMs = 0
-  /** Sum of service times, and the part of it without waits in service, ms. */
+  /** Sum of service times, and the part of it in which requests did not wait for each other, ms. */
   #heldMs = 0
   #workedMs = 0
   #since = Number.NaN
@@ -75,7 +75,7 @@ export class FairShares {
     this.#first[kind]!++
   }
 
-  /** Called when a queue begins. Earlier demand belongs to other traffic. */
+  /** Called when requests begin to queue. Demand that was measured earlier may belong to other traffic. */
   open(nowMs: number): void {
     this.#arrivals.fill(0)
     this.#first.fill(0)
@@ -115,7 +115,7 @@ export class FairShares {
     }
   }
 
-  /** The share of the time in service that is not spent waiting there. */
+  /** The share of the time in service in which requests do not wait for each other. */
   #working(): number {
     const share = this.#heldMs === 0 ? 1 : Math.min(1, this.#workedMs / this.#heldMs)
     this.#heldMs *= 1 - SUM_DECAY

@@ -1,7 +1,7 @@
 /**
  * Finds the kind of a request from its path, or from the name that the operator's `kind` returned. Clients can invent
- * both, so a path or a name becomes a kind only after it was seen often; a 404 sets the count back to zero. Requests
- * beyond a kind's usual rate in calm times count as unknown. Pure and bounded.
+ * both, so a path or a name becomes a kind only after it was seen often; a 404 sets the count back to zero. If a kind
+ * gets more requests than in calm times, the additional ones count as unknown. Pure and bounded.
  */
 import { type KindKey, PathHash } from './path-hash.ts'
 
@@ -10,7 +10,7 @@ export const KINDS = 33
 
 /** A path is counted at most once in this time, ms. */
 const SIGHT_MS = 100
-/** Sightings that make a path a kind: this many at first, growing by a factor per known kind, up to a maximum. */
+/** Number of sightings that make a path a kind. Each known kind multiplies it by a factor, up to a maximum. */
 const SIGHTINGS = 4
 const PROMOTION_COST_GROWTH = 1.3
 const MOST_SIGHTINGS = 300

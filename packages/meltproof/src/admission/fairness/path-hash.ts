@@ -1,10 +1,10 @@
 /** Hashes paths, the routes or parents of paths, and other texts. Pure. */
 
-/** Determines the kind of a request: its URL, or the hash of a name ({@link PathHash.keyOf}), to save memory. */
+/** What determines a request's kind: its URL, or, to save memory, the hash of a name ({@link PathHash.keyOf}). */
 export type KindKey = string | number
 
 export class PathHash {
-  /** Hash of the path without its query and letter case. All segments with a digit are equal. */
+  /** Hash of the path without its query and letter case. All segments that contain a digit count as the same one. */
   path = 0
   /**
    * Hash of the route, without its ids ({@link learn}), or of the path without its last segment if the route is

@@ -5,15 +5,15 @@
  * were answered since it arrived. Otherwise the oldest one is treated as finished after 0.5, 1, 2, 4, ... seconds in
  * which no handler ended.
  *
- * That guess may be wrong, so each such request counts as doubted for a while. No more are doubted than there are
- * permits, so at most twice as many handlers work. A request that is known to work stays doubted; for others the time
- * depends on how often the guess was wrong for their kind. Pure.
+ * That guess may be wrong, so each such request counts as doubted for a while. At most as many are doubted as there are
+ * permits, so the handlers at work are at most twice the permits. A request whose handler is known to work stays
+ * doubted; for the others the time depends on how often the guess was wrong for their kind. Pure.
  */
 import { KINDS_IN_SERVICE, type ServiceTimes, type Serving } from './service-times.ts'
 
 /** A request is treated as finished after this multiple of its kind's mean service time. */
 const TIMES = 2
-/** After this time without an ended handler, the oldest gives its permit back, ms; it doubles up to MOST_PROBE_MS. */
+/** If no handler ends for this time, ms, the oldest request gives its permit back. Doubles up to MOST_PROBE_MS. */
 const FIRST_PROBE_MS = 500
 const MOST_PROBE_MS = 60_000
 /** The longest time for which a request keeps its permit or is doubted after it was abandoned, ms. */
@@ -21,14 +21,17 @@ const LONGEST_MS = 300_000
 /** How long a request of an unknown kind is doubted, and the minimum for any kind, ms. */
 const FIRST_DOUBT_MS = 1000
 const LEAST_DOUBT_MS = 10
-/** Minimum for a request that had no permit, or was far slower than its kind, when it was abandoned, ms. */
+/** Minimum time for which a request is doubted that was abandoned without a permit, or far slower than its kind, ms. */
 const STRAGGLER_DOUBT_MS = 10_000
 
 /** Information about a handler whose client has left. */
 export interface Outlook {
   /** Returns true if the handler is known to work: then its request stays doubted. */
   readonly isAtWork?: (() => boolean) | undefined
-  /** True if the handler was only seen to serve its client: its permit is freed once one more may be doubted. */
+  /**
+   * True if the handler pipes to its client, or reads from it. Without a client such handlers often end unseen, so the
+   * permit is freed as soon as one more request may be doubted.
+   */
   readonly servedClient?: boolean
 }
 
@@ -89,7 +92,7 @@ export class Abandoned<S extends Serving> {
     return this.#working.delete(request)
   }
 
-  /** Takes the requests that are treated as finished, to free their permits. At most `permits` requests are doubted. */
+  /** Returns the requests now treated as finished: the caller frees their permits. At most `permits` are doubted. */
   takePresumedOver(nowMs: number, permits: number): S[] {
     this.#believe(nowMs)
     const over: S[] = []

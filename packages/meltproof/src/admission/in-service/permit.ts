@@ -1,6 +1,6 @@
 /**
- * The permit of a request: its place in a queue, and then its permission to be in service, which ends once. Only
- * admission/ changes it.
+ * The permit of a request: its place in a queue, and then its permission to be in service, which ends exactly once.
+ * Only admission/ changes it.
  *
  *     none -> held -> ended
  *     none -> held -> lent -> ended    a stream waits for its client; its permit is free for others
@@ -17,7 +17,7 @@ import type { Stream } from './streams.ts'
 export class Permit<E = unknown> implements Serving, Linked<E> {
   // Set by the gate and its queues.
   arrivedAt: number
-  /** The entry had a permit, gave it back to wait for its client, and requests one again. */
+  /** True if the entry had a permit, gave it back to wait for its client, and requests one again. */
   again = false
   left = false
   line = 0

@@ -131,7 +131,7 @@ export class Permits<E extends Admitted<E>> {
     return was
   }
 
-  /** True if the handler may work without a permit, because its answer fell silent. */
+  /** True if the permit was given back because the answer fell silent: the handler possibly works without one. */
   isDoubted({ stream }: E): boolean {
     return stream !== undefined && this.#hooks.streams?.doubts(stream) === true
   }
@@ -164,7 +164,8 @@ export class Permits<E extends Admitted<E>> {
     if (nowMs < this.#presumeAgainAt) return
     this.#presumeAgainAt = nowMs + PRESUME_MS
     const { full, knownLimit, countedLimit } = this.#gate
-    // Without a limit requests wait for a permit only at its maximum. Otherwise no permit has to be freed.
+    // While the limit is unknown, requests wait for permits only once its maximum is in service. Before that, no permit
+    // has to be freed.
     if (knownLimit === undefined && !full) return
     const permits = countedLimit - (this.#hooks.streams?.doubted ?? 0)
     for (const orphan of this.#orphans.takePresumedOver(nowMs, permits)) this.#free(orphan, nowMs)
@@ -184,7 +185,7 @@ export class Permits<E extends Admitted<E>> {
     this.lent.add(entry)
   }
 
-  /** The stream works again: other requests wait until there is room for them. */
+  /** The stream works again and takes a permit at once, even above the limit. */
   takeBack(entry: E, nowMs: number): void {
     this.lent.delete(entry)
     this.#gate.enter(nowMs, entry)

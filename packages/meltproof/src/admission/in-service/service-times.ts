@@ -4,7 +4,7 @@ export const KINDS_IN_SERVICE = 256
 
 export interface Serving {
   startedAt: number
-  /** Start of the time that counts: the start, or the end of a wait for the client ({@link ServiceTimes.resumed}). */
+  /** When the counted time began: at the start, or after a wait for the client ({@link ServiceTimes.resumed}). */
   servingSince: number
   serviceBucket: number
   answeredThen: number
@@ -14,11 +14,11 @@ export interface Serving {
 const MEAN_WEIGHT = 1 / 8
 const DEVIATION_WEIGHT = 1 / 4
 const DEVIATIONS = 2
-/** A kind is quick, and limited only by the loop, if at most this share of its last hundred or so answers was slow. */
+/** A kind is quick if at most this share of its last hundred or so answers was slow. Only the loop limits it then. */
 const MOST_SLOW = 0.015
 /** An answer that took longer than this is slow, ms. */
 const SLOW_MS = 50
-/** An answer between this and SLOW_MS counts as SOMEWHAT_SLOW of a slow one, because the machine may be busy. */
+/** An answer between this and SLOW_MS counts as SOMEWHAT_SLOW of a slow one: the machine may have been busy. */
 const QUICK_MS = 10
 const SOMEWHAT_SLOW = 0.3
 /** A kind needs this many answers to count as quick. With this many of its requests in service it no longer does. */
@@ -79,7 +79,7 @@ export class ServiceTimes<S extends Serving> {
     return isKnown && this.#slowShare[kind]! <= MOST_SLOW ? this.#meanMs[kind]! : Number.POSITIVE_INFINITY
   }
 
-  /** The shortest service time of this kind, ms; 0 if unknown, or if none is in service, because it may be outdated. */
+  /** The shortest usual time of this kind, ms; 0 if unknown, or if none is in service: then it may be outdated. */
   leastMs(kind: number): number {
     if (this.#inService[kind] === 0) return 0
     return Math.max(0, this.#meanMs[kind]! - DEVIATIONS * this.#deviationMs[kind]!)

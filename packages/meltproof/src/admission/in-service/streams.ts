@@ -5,17 +5,17 @@
  */
 import { KINDS_IN_SERVICE } from './service-times.ts'
 
-/** A stream of unknown kind is silent after this time, ms: a longer one would let event feeds delay other requests. */
+/** A stream of unknown kind counts as silent after this time, ms: with a longer time, event feeds delay requests. */
 const FIRST_SILENCE_MS = 100
 /** A stream of unknown kind that stays open for this time after its silence is an event feed, ms. */
 const DOUBT_MS = 1000
-/** Silence or work of this length is no coincidence, ms. */
+/** Silence or work that lasts this long is not due to chance, ms. */
 const CERTAIN_MS = 500
 /** A shorter gap between two writes is not silence, ms. */
 const GAP_MS = CERTAIN_MS / 2
 /** A stream waits for its client if it has waited this much longer than it worked, ms. */
 const WAIT_MS = 50
-/** No stream holds a permit for longer while others wait, ms. */
+/** While requests wait, a stream holds a permit for at most this time, ms. */
 const LONG_MS = 10_000
 /** The time between two checks counts up to this, ms: a longer one is a stall, or no request waited during it. */
 const LOOK_MOST_MS = 20
@@ -24,10 +24,10 @@ const BELIEVE_MOST_MS = 50
 
 /**
  * - `feed`: it sends events as they occur, so it gives its permit back as soon as its head is sent.
- * - `unknown`: silence may mean that it is a feed. No more of these are doubted than there are permits.
+ * - `unknown`: silence may mean that it is a feed. Silent ones are doubted, at most as many as there are permits.
  * - `pausing`: silence means that it waits for something; when it writes again, it works again.
  * - `steady`: others of its kind ended and were never silent. So silence means that a dependency hangs.
- * - `finite`: its head says that it has an end. Otherwise like `steady`.
+ * - `finite`: its head says that it has an end. Like `steady`, but its end says nothing about its kind.
  */
 type Habit = 'feed' | 'unknown' | 'pausing' | 'steady' | 'finite'
 

@@ -1,8 +1,8 @@
 /**
  * Decides after a halt whether the dependency had stopped or has become slower. The limit of a halt is low, so that a
- * dependency that had stopped finds no backlog when it works again, and requests then leave as before. If the requests
- * of the halt have left, and hardly any later one leaves, the dependency has become slower for all, and its requests
- * wait for nothing that is scarce. Pure.
+ * dependency that had stopped finds no backlog when it works again, and requests then leave as before. "Requests of the
+ * halt" were in service when it was found. If these have left, and hardly any later one leaves, the dependency has
+ * become slower for all, and its requests wait for nothing that is scarce. Pure.
  */
 
 /** Requests that leave at less than this share of the rate before the halt do not leave as before. */
@@ -19,7 +19,7 @@ export class AfterHalt {
   #spanMs = 0
   #later = 0
   #since = 0
-  /** When none of the requests of the halt had left yet, ms. */
+  /** Last time at which none of the requests of the halt had left, ms. */
   #silentAt = 0
   #areGone = false
   #found: 'slower' | 'as before' | undefined

@@ -2,8 +2,8 @@
  * Detects whether requests in service wait for each other. Slow work takes equally long at any concurrency. Work in a
  * queue takes longer, by the time in which the requests ahead of it leave: their number over the departures per
  * millisecond (Little's law). So a cohort of requests that arrived while few were in service is compared with a later
- * cohort that arrived while more were. The comparison is made at an age that every request of both has reached, or
- * before which it has ended. The mean time in service, cut off at that age, is known although some requests have not
+ * cohort that arrived while more were. The comparison is made at an age that each request of both cohorts has reached,
+ * unless it ended earlier. The mean time in service, cut off at that age, is known although some requests have not
  * ended (restricted mean survival time: Royston and Parmar, BMC Medical Research Methodology 2013). Quick and slow
  * requests may be mixed: paths and statuses play no part. Pure.
  */
@@ -36,7 +36,7 @@ export interface Contention {
   readonly rate: number
   /** True after two rises in a row: a single rise may come from a changed mix of requests. */
   readonly isSure: boolean
-  /** The cohort with few in service, and when its first request arrived, ms. */
+  /** Serial number of the cohort with few in service, and when its first request arrived, ms. */
   readonly serial: number
   readonly sinceMs: number
 }
@@ -56,7 +56,7 @@ export interface Ticket {
 
 interface Times {
   readonly meanMs: number
-  /** The time of slow requests. */
+  /** Mean weighted by the time itself, ms: the time of the slow requests. */
   readonly heavyMs: number
   /** Squared standard error of the mean. */
   readonly variance: number

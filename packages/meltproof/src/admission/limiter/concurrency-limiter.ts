@@ -39,7 +39,7 @@ const JUDGE_MS = 5
 const SHORTEST_HOLD_MS = 20
 /** Number of measurements before the limit follows rising throughput. */
 const SURE = 5
-/** Tries half the limit if requests take more than this multiple of `workMs` longer than they take alone. */
+/** Half the limit is tried again only if requests take longer than alone by more than this multiple of `workMs`. */
 const LATE_WORKS = 1.5
 /** If this share of the requests that were in service when the limit was set has left, they are a draining queue. */
 const DRAINS = 1 / 2
@@ -59,8 +59,8 @@ const QUIET_SERVICES = 2
 type Phase = 'open' | 'measure' | 'rest' | 'lower'
 
 export class ConcurrencyLimiter implements Limiter {
-  // Fields, because the gate reads them several times per request. #tell() writes them after each event that may
-  // change them; while the limit is unknown, only a judgement can.
+  // These are fields, because the gate reads them several times per request. #tell() writes them after each event that
+  // may change them. While the limit is unknown, only a judgement changes them.
   limit: number
   uncounted = 0
   known = false
@@ -85,7 +85,7 @@ export class ConcurrencyLimiter implements Limiter {
   #boundAt = 0
   #meanMs = 0
   #answeredAt = 0
-  /** Time in which nothing was in service, cumulative, and since when nothing is. */
+  /** Cumulative time in which nothing was in service, and when the last such time began, ms. */
   #emptyMs = 0
   #emptySince = 0
 
@@ -98,7 +98,7 @@ export class ConcurrencyLimiter implements Limiter {
   #rate = 0
   #aloneMs = 0
   #countedThen = 0
-  /** How long slow requests took under the limit before, ms, in phase `measure`; 0 under the first. */
+  /** In phase `measure`: how long slow requests took under the previous limit, ms; 0 under the first limit. */
   #heavyMs = 0
   /** Answers, since the limit was set, to requests that arrived before it. */
   readonly #old = new Answered()
@@ -111,7 +111,7 @@ export class ConcurrencyLimiter implements Limiter {
   /** True if half of this limit was never tried. */
   #isFirstLook = false
 
-  /** `busyMs` and `cpuMs`: cumulative times of the event loop. */
+  /** `busyMs` and `cpuMs` return cumulative times of the event loop, ms. */
   constructor(busyMs: () => number, tuning: LimiterTuning = LIMITER_TUNING, cpuMs: () => number = busyMs) {
     this.#tuning = tuning
     this.limit = tuning.max
@@ -136,7 +136,7 @@ export class ConcurrencyLimiter implements Limiter {
     return tries ? Math.max(this.limit, Math.floor(this.#before) + this.uncounted) : this.limit
   }
 
-  /** The most counted requests that may be in service. */
+  /** Maximum number of counted requests in service. */
   get #counts(): number {
     return Math.min(this.#limit, this.#loop.limit)
   }
@@ -213,7 +213,7 @@ export class ConcurrencyLimiter implements Limiter {
     // A request that stayed for longer than the window counts as one that stayed for the window.
     const workMs = Math.min(serviceMs, this.#requests.windowMs)
     this.#answered.add(workMs)
-    // Checked before the request leaves: only a limit that is reached holds requests back.
+    // The loop is judged before the request is removed, because a limit matters only while it is reached.
     if (nowMs >= this.#loop.dueAt) this.#judgeLoop(nowMs)
     this.#requests.remove(nowMs - serviceMs)
     if (this.#requests.inService === 0) this.#emptySince = nowMs
@@ -237,7 +237,7 @@ export class ConcurrencyLimiter implements Limiter {
   limitReached(nowMs: number): void {
     this.#pass(nowMs)
     this.#waits = true
-    // The learned limits may belong to other traffic.
+    // No request has waited for that time, so the learned limits may belong to other traffic.
     if (nowMs - this.#unboundAt > this.#tuning.forgetMs) {
       this.#loop.forget()
       if (this.#phase !== 'open') this.#open()
@@ -294,7 +294,7 @@ export class ConcurrencyLimiter implements Limiter {
 
   #hold({ ageMs, most, serial }: Contention, nowMs: number): void {
     this.#reason = 'suspected'
-    // Enough more requests to show whether the times rise again. Quick requests can use these permits too.
+    // Admits enough more requests to show whether the times rise again, even if quick requests use these permits too.
     this.#limit = Math.ceil(this.#tuning.apart * Math.max(this.#requests.inService, most)) + 1
     this.#holdsUntil = nowMs + Math.min(this.#tuning.promiseMs, Math.max(SHORTEST_HOLD_MS, 2 * ageMs))
     this.#suspected = serial
@@ -315,7 +315,7 @@ export class ConcurrencyLimiter implements Limiter {
 
   #limitContention({ aloneMs, knee, rate: since, sinceMs }: Contention, nowMs: number): void {
     const { recent } = this.#requests
-    // Before the load rose, fewer requests left than could have.
+    // `lately` may include a time before the load rose, in which fewer requests left than could have.
     const rate = Math.max(this.#rates.lately(nowMs), since)
     const needed = rate * this.#spanMs(aloneMs)
     // Where the loop is scarce, the loop's limit decides, once it holds requests back.
@@ -335,7 +335,7 @@ export class ConcurrencyLimiter implements Limiter {
   /**
    * Answers arrived all the time and have stopped, while more requests are in service than usually leave within
    * `promiseMs`. At least half of these must have arrived since the last answer: earlier ones may stay for another
-   * reason. after-halt.ts finds out later whether they had only become slow.
+   * reason. after-halt.ts finds out later whether the dependency had only become slow.
    */
   #hasHalted(nowMs: number): boolean {
     const { promiseMs, starvedOf } = this.#tuning
@@ -420,7 +420,7 @@ export class ConcurrencyLimiter implements Limiter {
   #learnFirst(rate: number, heavyMs: number, nowMs: number): void {
     const { grows, promiseMs } = this.#tuning
     const limit = this.#limit
-    // Nothing was scarce if throughput fell with the limit. The threshold is the geometric mean of that and no fall.
+    // If throughput fell with the limit, nothing was scarce. Threshold: the geometric mean of such a fall and none.
     const fell = rate < this.#rate * Math.sqrt(limit / this.#countedThen)
     // By Little's law requests that wait for something scarce take longer under a higher limit.
     const takesLonger = this.#heavyMs > 0 && heavyMs > this.#heavyMs * Math.sqrt(grows)
@@ -512,7 +512,7 @@ export class ConcurrencyLimiter implements Limiter {
     return this.#answered.all - this.#old.all
   }
 
-  /** True if requests leave as before a halt. Removes its limit if the dependency has only become slower. */
+  /** True if requests leave as before the halt. Removes the limit if the dependency has only become slower. */
   #isOverHalt(nowMs: number): boolean {
     const found = this.#afterHalt.judge(nowMs, this.#requests.before, this.#limit, this.#later)
     if (found === 'slower' && this.#waits) this.#open()

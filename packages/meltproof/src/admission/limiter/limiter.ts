@@ -24,7 +24,7 @@ export interface Limiter {
   readonly ticket?: Ticket | undefined
   admitted(nowMs: number): void
   completed(nowMs: number, serviceMs: number, ticket?: Ticket): void
-  /** A request leaves, and how long it took says nothing. `serviceMs`: time since it entered service. */
+  /** A request leaves whose duration says nothing about the service. `serviceMs`: time since it entered service. */
   dropped(nowMs: number, serviceMs: number, ticket?: Ticket): void
   limitReached(nowMs: number): void
   tick(nowMs: number): void

@@ -1,6 +1,6 @@
 /**
  * Tries four times the limit of the loop when throughput is at most half of its earlier maximum. By Little's law
- * throughput rises fourfold if requests wait for something else, and stays if they wait for each other. Pure.
+ * throughput rises fourfold if requests wait for something else, and does not rise if they wait for each other. Pure.
  */
 import { type Answered, Answers } from './answers.ts'
 
@@ -8,11 +8,11 @@ import { type Answered, Answers } from './answers.ts'
 export const TRIAL = 4
 /** Throughput is measured over this many service times: requests that started together leave together. */
 const MIN_SERVICE_TIMES = 3
-/** Throughput is measured for at least this time, ms: where quick and slow requests mix, less shows chance. */
+/** Throughput is measured for at least this time, ms: over less, a mix of quick and slow requests varies by chance. */
 const MIN_MS = 500
 /** A trial needs a throughput of at most this share of the earlier maximum. */
 const MAX_REMAINING_SHARE = 0.5
-/** In a trial, requests that take more than this many times as long wait for each other. */
+/** Requests that in a trial take more than this many times as long as before wait for each other. */
 const MAX_SLOWDOWN = 2
 /** The pause between failed trials doubles at most this many times. */
 const MOST_DOUBLINGS = 2

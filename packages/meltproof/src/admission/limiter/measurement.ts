@@ -10,7 +10,7 @@ export interface MeasurementTuning {
   readonly maxWindowMs: number
 }
 
-/** A measurement counts if requests waited during this share of it. */
+/** A measurement counts if requests waited during at least this share of it. */
 const BOUND = 0.5
 
 export class Measurement {
@@ -54,8 +54,8 @@ export class Measurement {
   }
 
   /**
-   * True if this suffices to compare throughputs. Requests that share a pool leave in volleys, one per service time,
-   * and several volleys must fit. `spanMs`: expected duration of a request.
+   * True if the measurement is long enough to compare throughputs. Requests that share a pool leave in volleys, one per
+   * service time, and it must contain several. `spanMs`: expected duration of a request.
    */
   suffices(spanMs: number): boolean {
     const { samples, leastWindowMs, maxWindowMs } = this.#tuning

@@ -18,13 +18,13 @@ export interface StarvationTuning {
   readonly quietTrial: number
 }
 
-/** The number of requests that may be uncounted shrinks to this multiple of the older ones, or to the limit. */
+/** The number that may be uncounted shrinks to this multiple of the older requests, or to the limit if that is more. */
 const HEADROOM = 1.5
-/** Longest time between two judgements, ms, even if few requests leave usually. */
+/** Longest time between two judgements, ms, even if few requests usually leave. */
 const LONGEST_WINDOW_MS = 5000
 /**
- * Failed trials are followed by pauses of 1, 2, 4 and 8 windows of a request. In a longer pause than this constant, the
- * usual rate is lowered to the present one, at most by half.
+ * Failed trials are followed by pauses of 1, 2, 4 and 8 times the window in which a request counts. When a pause
+ * exceeds this number of windows, the usual rate is lowered to the present one, but at most by half.
  */
 const LONGEST_PAUSE_WINDOWS = 4
 

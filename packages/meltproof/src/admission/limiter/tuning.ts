@@ -13,7 +13,7 @@ export interface LimiterTuning extends CohortTuning, LoopLimitTuning, Measuremen
   readonly forgetMs: number
   /** The limit admits at least the requests that are answered within this time, ms: less would hardly lower latency. */
   readonly workMs: number
-  /** The first limit is at most this share of the requests in service, unless more are needed, so its effect shows. */
+  /** So that its effect shows, the first limit is at most this share of those in service, unless more are needed. */
   readonly firstShare: number
   /**
    * Throughput under a lower limit counts as unchanged if at least this share of it remains. The same tolerance applies

@@ -11,7 +11,7 @@ export class UsualRate {
   #last = 0
   /** The recent peak; 0 before the first window has passed. */
   usual = 0
-  /** The same of all answers, without weights. */
+  /** The same for all answers without weights. */
   usualOfAll = 0
   /** When {@link update} is next due, ms. */
   dueAt = 0

@@ -47,7 +47,7 @@ export class UsualTimes {
     if (this.#answers.all >= this.#tuning.samples) this.#keep(this.#answers, nowMs)
   }
 
-  /** A trial has shown that requests do not wait for each other. Few answers do not show how long they take. */
+  /** Called when a trial has shown that requests do not wait for each other. Fewer than SHOW answers are not used. */
   learn(answers: Answers, nowMs: number): void {
     if (answers.all < SHOW) return
     this.areUsual = true
@@ -79,7 +79,7 @@ export class UsualTimes {
     return this.#answers.all >= this.#tuning.samples && this.#answers.meanMs > this.#longest(this.#meanMs)
   }
 
-  /** The longest usual time, ms. Its cap at half of `promiseMs` keeps waits for each other from making answers late. */
+  /** The longest usual time, ms. Half of `promiseMs` caps it, so that requests waiting for each other end in time. */
   #longest(usualMs: number): number {
     const { loopWorkMs, promiseMs } = this.#tuning
     return Math.min(LONGER * usualMs, Math.max(usualMs, promiseMs / 2)) + loopWorkMs

@@ -31,7 +31,7 @@ export class DeparturePace {
     this.#leastMs = leastMs
   }
 
-  /** False at first: while a burst arrives, the loop accepts and parses, and requests leave more slowly than later. */
+  /** False at first: while a burst arrives, the loop also accepts and parses it, and requests leave more slowly. */
   get isSure(): boolean {
     return this.#means >= SURE
   }
@@ -44,7 +44,7 @@ export class DeparturePace {
     return this.#fasterInARow >= FASTER_IN_A_ROW && nowMs - this.#lastAt <= STALL_GAPS * this.gapMs
   }
 
-  /** Requests begin to wait. `isNew`: the queue before has ended, and its pace says nothing about this one. */
+  /** Requests begin to wait. `isNew`: the previous queue has ended, and its pace says nothing about this one. */
   begin(nowMs: number, isNew: boolean): void {
     if (isNew) {
       this.gapMs = 0

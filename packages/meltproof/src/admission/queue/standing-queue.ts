@@ -25,7 +25,7 @@ export interface StandingTuning {
   readonly promiseMs: number
   /** A backlog below this share of promiseMs drains without sheds. */
   readonly drains: number
-  /** The same share for {@link rememberMs} after a queue has stood: more would often be late in a lasting overload. */
+  /** The same for {@link rememberMs} after a queue has stood: in a lasting overload more would make answers late. */
   readonly drainsAgain: number
   /** How long {@link drainsAgain} applies after a queue has stood, ms. */
   readonly rememberMs: number
@@ -42,7 +42,7 @@ export interface StandingTuning {
    * all requests if no more wait than there are permits.
    */
   readonly keptLonger: number
-  /** A long queue takes one request per this share of the time between departures: 0.25 gives four per permit. */
+  /** A long queue accepts one request per this share of the time between departures: 0.25 gives four per departure. */
   readonly freshGaps: number
   /** A queue stands if its backlog is no smaller than this many intervals before: chance rarely produces that. */
   readonly intervalsToStand: number
@@ -51,9 +51,9 @@ export interface StandingTuning {
   readonly maxQueued: number
   /**
    * While at most this many requests wait, and the service makes progress, they may wait longer than {@link maxWaitMs}:
-   * they can belong to one page, whose client waits for all of them. Newer requests are then served first. The oldest
-   * is shed when more wait, or when this many newer ones have overtaken it: clients that ask again and again are not
-   * one page.
+   * they can belong to one page, whose client waits for all of them. Once one has waited that long, newer requests are
+   * served first. The oldest is shed when more requests wait, or when this many newer ones have overtaken it: clients
+   * that keep sending requests do not load one page.
    */
   readonly few: number
 }
@@ -76,11 +76,11 @@ export const STANDING_TUNING: StandingTuning = {
   few: 64,
 }
 
-/** If the pace is sure, a backlog above maxWaitMs is hopeless; while departures speed up, one above this multiple. */
+/** A backlog above maxWaitMs is hopeless once the pace is sure; while departures speed up, above this multiple. */
 const HOPELESS_IF_FASTER = 1.5
-/** A hopeless backlog stands unless it drains for at least this share of the time: only the backlog of a burst does. */
+/** A queue with a hopeless backlog stands unless it shrinks by at least this many ms per ms, as bursts do. */
 const DRAINING = 0.7
-/** Departures over which that is measured, and at least an interval. */
+/** The shrinking is measured over this many departures, and over at least one interval. */
 const DRAIN_DEPARTURES = 8
 /** At most this many requests are shed at once for waiting too long, because a shed takes up to 0.1 ms. */
 const MOST_EXPIRED = 512
@@ -108,12 +108,12 @@ export class StandingQueue<E extends Waiting> {
   readonly #wantedClasses: number
   readonly #lastKeptAt: number[]
   /**
-   * True if requests wait for the limit: then its pace is that of departures from service. Otherwise they only wait for
-   * turns of the event loop, and departures of requests that started long before say nothing about the queue.
+   * True if requests wait for the limit: then departures from service give the queue's pace. Otherwise they only wait
+   * for turns of the event loop, and departures of requests that started long before say nothing about the queue.
    */
   isBound = false
   #intervalEndsAt = 0
-  /** The queue at the end of the last intervals, while the backlog was too large to drain. */
+  /** The queue at the end of each of the last intervals in which its backlog was larger than tolerated. */
   readonly #queues: { readonly ahead: number; readonly backlogMs: number }[] = []
   /** When the backlog was last judged hopeless, ms; Infinity while it is not. */
   #hopelessAt = Number.POSITIVE_INFINITY
@@ -176,7 +176,7 @@ export class StandingQueue<E extends Waiting> {
     return 'wait'
   }
 
-  /** The reason why {@link push} would shed a request now, at almost no cost. Undefined if only push() can decide. */
+  /** A cheap check: the reason to shed a request that arrives now. Undefined if only {@link push} can decide. */
   refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined {
     if (this.#hooks.level !== undefined) return undefined
     if (this.#shares !== undefined && kind === undefined) return undefined
@@ -324,8 +324,8 @@ export class StandingQueue<E extends Waiting> {
   }
 
   /**
-   * Judges by the backlog: after a stall CoDel's shortest wait grows although the queue drains. It shrinks if fewer
-   * requests wait, even if the estimated pace falls, or if the same number leaves faster.
+   * Judges by the backlog: after a stall CoDel's shortest wait grows although the queue drains. The backlog shrinks if
+   * fewer requests wait, even if the estimated pace falls, or if the same number leaves faster.
    */
   #observe(nowMs: number): void {
     if (nowMs < this.#intervalEndsAt) return

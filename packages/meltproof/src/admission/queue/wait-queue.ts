@@ -9,7 +9,7 @@ export interface Waiting {
   overtakesThen?: number
 }
 
-/** An entry removed from the middle stays as a tombstone until an end reaches it: each step is O(1) amortised. */
+/** An entry removed from the middle stays as a tombstone until it is at one end, so each step is O(1) amortised. */
 export class WaitQueue<E extends Waiting> {
   #ring: (E | undefined)[] = new Array(64)
   #head = 0 // Index of the oldest.
@@ -72,7 +72,7 @@ export class WaitQueue<E extends Waiting> {
     this.#slots--
   }
 
-  /** Removes tombstones when they fill half of the ring, otherwise doubles it. */
+  /** Removes the tombstones. If they fill less than half of the ring, also doubles the ring. */
   #makeRoom(): void {
     const live: E[] = []
     const mask = this.#ring.length - 1
