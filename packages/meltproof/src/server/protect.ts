@@ -45,7 +45,7 @@ export type ProtectedServer = HttpServer | HttpsServer | Http2Server | Http2Secu
  *   reach the app: meltproof removes itself from the server and reports it once.
  */
 export function protect(protectedServer: ProtectedServer, options?: ProtectOptions): Guard {
-  // HTTP/2 servers lack some methods of node:http's; the code checks before it calls them.
+  // HTTP/2 servers lack some methods of node:http's servers; the code checks before it calls them.
   const server = protectedServer as HttpServer
   const existing = checkServer(server, options)
   if (existing !== undefined) return existing

@@ -172,7 +172,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     }
   }
 
-  /** Sheds with one write, without a request object: usual under a standing queue. False if Node must create one. */
+  /** Sheds with one write, without a request object, as is usual in a standing queue. False if Node must create one. */
   refuse(connection: Connection<Exchange>, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean {
     const { admission, shedding } = this
     if (admission.admitsAll || this.#failOpen.isOpen || !connection.quiet) return false
@@ -444,7 +444,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     }
   }
 
-  /** Has Node create a response, which arrives at {@link onRequest}. Exceptions of the app's handler pass through. */
+  /** Makes Node create a response, which arrives at {@link onRequest}. Exceptions of the app's handler pass through. */
   #handOn(connection: Connection<Exchange>, exchange: Exchange, later: boolean): number {
     const { request, keepAlive } = exchange
     if (!exchange.mayRun) return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
@@ -473,7 +473,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     }
   }
 
-  /** Has Node create a response for a request that is shed. Node may also reject the request itself. */
+  /** Makes Node create a response for a request that is shed. Node may also reject the request itself. */
   #askNode(exchange: Exchange): void {
     const connection = exchange.connection!
     const { current } = connection
@@ -482,7 +482,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     connection.current = current
   }
 
-  /** The exchange of this request if Node is creating its response now: the last that its connection handed on. */
+  /** The exchange that its connection gave to Node last, if Node is creating the response of this request now. */
   #handedOnNow(request: IncomingMessage): Exchange | undefined {
     try {
       // The socket of HTTP/2 is shared by many requests, and may throw.

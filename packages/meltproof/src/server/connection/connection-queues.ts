@@ -5,7 +5,7 @@ import { now } from '../../clock.ts'
 import type { Connection, ConnectionRequest } from './connection.ts'
 import { markBusy, markIdle } from './http-socket.ts'
 
-/** With this many behind, the socket is paused. Not earlier: a paused socket does not show that its client has left. */
+/** With this many requests behind, the socket is paused; not earlier, because a paused socket hides a disconnect. */
 const MOST_BEHIND = 16
 
 export class ConnectionQueues<R extends ConnectionRequest> {
@@ -40,7 +40,7 @@ export class ConnectionQueues<R extends ConnectionRequest> {
     connection.waiting = undefined
     markIdle(connection.socket)
     if (connection.behind.length === 0) this.connections.delete(connection)
-    // Deferred: the gate is in the middle of a decision, and a thousand connections would nest a thousand calls.
+    // The call is deferred: the gate is deciding, and a thousand connections would nest a thousand calls.
     else if (this.#moved.push(connection) === 1) setImmediate(this.#moveAll)
   }
 

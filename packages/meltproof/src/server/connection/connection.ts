@@ -44,13 +44,13 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
   owed: AnswerKind | undefined
   closing = false
   handedOver = false
-  /** True if Node closed or detached the connection, or the app closed all: no sign that its handlers have ended. */
+  /** True if Node closed or detached the connection, or the app closed all connections: handlers may still work. */
   cut = false
   /** Pipelined requests in service whose responses have no socket yet. Before Node 24 they get no 'close' event. */
   overlapping: Set<R> | undefined
   before: Connection<R> | undefined
   after: Connection<R> | undefined
-  /** True when meltproof set an idle timeout on the socket, which Node does not know of. */
+  /** True while the socket has an idle timeout that meltproof set, and that Node does not stop. */
   #ownIdleTimeout = false
   /** Bits of {@link PAUSES}: the reasons not to read the socket. */
   #pausedFor = 0
@@ -105,7 +105,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
     }
   }
 
-  /** Without this context, a waiting request would start in the AsyncLocalStorage of the request that starts it. */
+  /** Without this context, a waiting request would start in the async context of the request whose end starts it. */
   keepContext(): void {
     this.#context ??= new AsyncResource('MELTPROOF_WAIT', { requireManualDestroy: false })
   }

@@ -3,7 +3,7 @@ import { LinkedList } from '../../linked-list.ts'
 import { Connection, type ConnectionRequest, type HeadHandler } from './connection.ts'
 import { HEAD_LISTENER, type HttpSocket, startReading } from './http-socket.ts'
 
-/** Known connections that are checked for each new one. With one, the number of dead ones could grow for ever. */
+/** Known connections that are checked for each new one. If only one were, dead ones could accumulate for ever. */
 const CHECKED = 2
 
 export class Connections<R extends ConnectionRequest> {
@@ -42,7 +42,7 @@ export class Connections<R extends ConnectionRequest> {
     return connection
   }
 
-  /** A socket that the app has sent to another process emits no 'close'. Node has taken its parser. */
+  /** Drops sockets that the app has sent to another process: they emit no 'close', and Node has taken their parsers. */
   #dropHandedOver(onClose: (connection: Connection<R>) => void): void {
     for (let i = 0; i < CHECKED; i++) {
       const { first } = this.open

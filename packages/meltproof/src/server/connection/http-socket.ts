@@ -9,7 +9,7 @@ export interface HeadListener {
   readonly heads: { refuse(on: HeadListener, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean }
 }
 
-/** Key on a socket: parsers outlive sockets, and for short connections a WeakMap costs as much as all the rest. */
+/** Key on a socket: parsers outlive sockets. For short connections a WeakMap costs as much as the rest of meltproof. */
 export const HEAD_LISTENER: unique symbol = Symbol('meltproof.connection')
 export const WRAPPED: unique symbol = Symbol('meltproof.wrapped')
 
@@ -65,7 +65,7 @@ export function markBusy(socket: HttpSocket): void {
   socket._httpMessage ??= STAND_IN
 }
 
-/** Must be called before the request is handed to Node, which gives the socket its response then. */
+/** Must be called before the request is handed to Node, because Node then gives the socket a response. */
 export function markIdle(socket: HttpSocket): void {
   if (socket._httpMessage === STAND_IN) socket._httpMessage = null
 }
@@ -87,7 +87,7 @@ const LASTING = new WeakSet<HttpSocket>()
 /**
  * stoppable, and terminus which uses it, count 'request' events and end each socket without one: at `close()`, and
  * whenever an answer is finished. http-shutdown marks sockets as idle until their 'request' event, and destroys them at
- * `close()`. This keeps connections open that have a waiting request or a delayed 503.
+ * `close()`. This function keeps connections open that have a waiting request or a delayed 503.
  */
 export function surviveShutdownLibraries(
   connections: Iterable<{ readonly socket: HttpSocket; readonly hasQueue: boolean }>,

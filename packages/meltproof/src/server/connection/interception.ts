@@ -1,6 +1,6 @@
 /**
  * Patches the server's `emit`, `closeIdleConnections` and `closeAllConnections`. Listeners for requests would not do:
- * frameworks count, reorder and replace them (socket.io removes all of 'request' and calls them itself).
+ * frameworks count, reorder and replace them (socket.io removes all 'request' listeners and calls them itself).
  */
 import { IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -33,7 +33,7 @@ export function intercept(server: Server, intercepted: Intercepted, busy: Busy):
   const { connections } = intercepted
   const own = Object.hasOwn(server, 'emit') ? (server.emit as Emit) : undefined
   const emit = (event: string, ...args: unknown[]): boolean => {
-    // Without an own emit it is that of the prototype, which tracers may patch later.
+    // A server without an own `emit` has that of its prototype, which tracers may patch later.
     const current = own ?? (Object.getPrototypeOf(server).emit as Emit)
     return current.call(server, event, ...args)
   }
@@ -91,7 +91,7 @@ export function intercept(server: Server, intercepted: Intercepted, busy: Busy):
 
 /**
  * True when request and response belong to one connection, whose events then show their end. Requests that apps emit
- * themselves may be any objects, and are not load.
+ * themselves may be any objects, and do not count as load.
  */
 export function cameOverConnection(request: unknown, response: unknown): boolean {
   try {

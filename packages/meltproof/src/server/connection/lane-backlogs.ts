@@ -7,9 +7,9 @@ import { loopTurn } from '../../signals/loop-figures.ts'
 import type { ListenHandle } from './listen-socket.ts'
 
 const WINDOW_MS = 200
-/** Reading the time and the turn costs a tenth of a connection, so they are read once per this many connections. */
+/** Time and turn are read once per this many connections: reading them costs a tenth of accepting a connection. */
 const LOOK_EVERY = 8
-/** Lanes are full if they accept this share of one connection per lane and turn: the kernel chooses lanes at random. */
+/** Lanes that accept this share of one connection per lane and turn are full: the kernel fills them at random. */
 const NEARLY_ALL = 0.85
 const WINDOWS_TO_LENGTHEN = 5
 const SHORTEST = 2

@@ -45,7 +45,7 @@ interface ServerInternals {
 
 /**
  * @param wanted how many sockets listen, the main one included; 1 turns lanes off
- * @param onWarning called once per listen() that opens fewer sockets than it could, although the platform supports more
+ * @param onWarning called once per listen() that opens fewer sockets than wanted, although the platform supports more
  */
 export function openLanes(server: net.Server, wanted: number, onWarning?: (warning: string) => void): Lanes {
   const internals = server as unknown as ServerInternals
@@ -109,7 +109,7 @@ export function openLanes(server: net.Server, wanted: number, onWarning?: (warni
   }
 }
 
-/** If this listen() may have lanes, returns a function that releases the port; else the reason, if worth a warning. */
+/** Returns a function that releases the port if lanes may be opened; otherwise the reason, if it deserves a warning. */
 function planListen(server: ServerInternals, at: ListenAddress, fd: unknown): (() => void) | string | undefined {
   if (server._handle && isWorker()) {
     const why = 'cluster workers share the listening socket of the primary process, which only accepts connections'
@@ -133,8 +133,8 @@ function planListen(server: ServerInternals, at: ListenAddress, fd: unknown): ((
 }
 
 /**
- * A backlog below Node's default is a wish for a short queue in total. Node's default itself expresses no wish, even
- * when passed explicitly (Fastify passes it).
+ * A backlog below Node's default asks for a short queue in total, so the lanes share it. Node's default asks for
+ * nothing, even when it is passed explicitly (Fastify passes it).
  */
 function backlogPerLane(backlog: unknown, lanes: number): number {
   const asked = Number(backlog) || DEFAULT_BACKLOG

@@ -14,13 +14,13 @@ export function sharesHandler(server: net.Server, listenArguments: readonly unkn
   if (server === first || !(server instanceof HttpServer && first instanceof HttpServer)) return false
   const [listener, ...others] = server.listeners('request')
   if (listener === undefined || others.length > 0 || !hasSameListeners(server, first)) return false
-  // Two servers of an app may be closed, and get listeners, one without the other.
+  // An app may close its own two servers separately, so only servers that Fastify made are joined.
   if (!server.listeners('upgrade').some(({ name }) => name === FASTIFYS)) return false
   const address = first.address()
   return typeof address === 'object' && address !== null && address.port === portIn(listenArguments)
 }
 
-/** Other listeners of `server` for requests or connections would not be called. */
+/** Once `first` gets the connections, listeners that only `server` has would not be called. */
 function hasSameListeners(server: net.Server, first: net.Server): boolean {
   return server.eventNames().every(event => {
     if (OF_THE_SERVER.has(event)) return true

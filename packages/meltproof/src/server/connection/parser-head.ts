@@ -1,5 +1,5 @@
 /**
- * The earliest point to shed a request: llhttp has parsed its head, and Node has not created an IncomingMessage
+ * Sheds a request at the earliest point: llhttp has parsed its head, and Node has not created an IncomingMessage
  * (docs/benchmarks.md has the gain). Node pools its parsers, so each is wrapped once. If a version of Node names the
  * callback differently, requests are shed one step later.
  */

@@ -1,6 +1,6 @@
 /**
  * A dry run starts every request at once. For a request that would have waited, a shadow permit is requested at the
- * gate and held for as long as its handler took, so that the counts of sheds are realistic.
+ * gate and held for the time that its handler took, so that the counts of sheds are realistic.
  */
 import { setTimeout } from 'node:timers'
 import type { Decision } from '../../admission/gate.ts'
@@ -36,7 +36,7 @@ export function shadowHandlerEnded(exchange: Exchange, nowMs: number, gate: Proc
   if (exchange.inService) endLater(exchange, gate)
 }
 
-/** Ends the permit after the time that the handler took: without a dry run, the handler would only start now. */
+/** Ends the permit after the time that the handler took, because without a dry run the handler would start only now. */
 function endLater(exchange: Exchange, { failOpen, permits }: ProcessGate<Exchange>): void {
   const end = (): void => {
     if (exchange.abandoned) permits.drop(exchange, now())

@@ -33,7 +33,7 @@ export class RequestKinds {
     return exchange.kind
   }
 
-  /** Returns the kind for service times, with the method: reading an order is different work from placing one. */
+  /** Returns the kind for service times, which depends on the method: reading an order is less work than placing it. */
   inService(exchange: Exchange): number {
     const kind = this.known.of(exchange.kindKey)
     if (exchange.kind < 0) exchange.kind = kind

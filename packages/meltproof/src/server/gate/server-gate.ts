@@ -1,6 +1,6 @@
 /**
  * The gate of one server: a {@link ProcessGate}, and the properties of a request that it needs (level, kind, client,
- * deadline). Exempt requests do not ask that gate. Under overload, plain GETs are shed once their heads are parsed.
+ * deadline). Exempt requests bypass that gate. Under overload, plain GETs are shed once their heads are parsed.
  */
 import type { Socket } from 'node:net'
 import type { Decision } from '../../admission/gate.ts'
@@ -101,7 +101,7 @@ export class ServerGate {
     return this.process.inner.admitsAll && this.#parts.policy.memory?.mayRefuse !== true
   }
 
-  /** Returns the reason to shed a plain GET at once; undefined if Node must create a request object to ask the gate. */
+  /** Returns the reason to shed a plain GET at once; undefined if the gate must decide with a request object. */
   refuses(socket: Socket, rawHeaders: readonly string[], url: string, nowMs: number): ShedReason | undefined {
     const { dryRun, exemptRequest, exemptUrl, kindName, memory, clients } = this.#parts.policy
     if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return undefined
@@ -110,8 +110,8 @@ export class ServerGate {
     const isShort = memory?.refuses(false, nowMs)
     if (inner.loopHasRoom && isShort !== true) return undefined
     // Finding a kind costs time, and matters only while requests wait. The operator's `kind` needs a request object,
-    // which does not exist yet. Without a kind, overload is no reason here: the gate decides once Node has created the
-    // request.
+    // which does not exist yet. Without a kind nothing is shed here for overload: the gate decides once Node has
+    // created the request.
     const kind = inner.queued > 0 && kindName === undefined ? this.#kinds.known.of(url) : undefined
     if (isShort !== true && kind !== undefined && inner.mayPass(kind, nowMs)) {
       // Requests of a kind known to be quick may exceed the limit: the gate decides.

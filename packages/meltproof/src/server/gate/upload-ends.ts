@@ -1,6 +1,6 @@
 /**
  * An upload gives its permit back while its client is slow. Processing the body needs a permit again, so the end of the
- * body is withheld from the handler until it has one.
+ * body is withheld from the handler until the upload has one.
  */
 import { AsyncResource } from 'node:async_hooks'
 import type { ShedReason } from '../../admission/sheds.ts'

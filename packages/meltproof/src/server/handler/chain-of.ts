@@ -63,7 +63,7 @@ export function isRetry(headers: IncomingHttpHeaders): boolean {
   return countOf(headers['x-envoy-attempt-count']) > 1 || countOf(headers['grpc-previous-rpc-attempts']) > 0
 }
 
-/** The length that every tier must pass on (W3C Baggage, limits). meltproof's entry comes first. */
+/** Number of characters that every tier must pass on (W3C Baggage, limits). meltproof writes its entry first. */
 const MOST_BAGGAGE = 8192
 
 const MARK = /^[ \t]*meltproof\.retry[ \t]*=[ \t]*1[ \t]*(?:;|$)/
@@ -72,7 +72,7 @@ function countOf(value: unknown): number {
   return typeof value === 'string' && /^\d{1,4}$/.test(value) ? Number(value) : 0
 }
 
-/** Adds a field that forbids a retry to the coming answer, if the status is 500 or more. */
+/** If the status of the coming answer is 500 or more, adds a field to it that forbids retries. */
 function refuseRetry(response: ServerResponse): void {
   const stream = streamOf(response)
   if (stream === undefined) {

@@ -51,7 +51,7 @@ export function openBudget({ limitMs, trusts }: RequestDeadline, exchange: Excha
     hard: true,
     phase: 'handler',
     what: 'the request',
-    // A handler that does not end its response has the same time again to stop. Later work no longer counts as its own.
+    // A handler that does not end its response has the same time again to stop. Work that begins later is not limited.
     graceMs: limitMs,
     onExpired: () => {
       if (answeredLate()) return true

@@ -85,7 +85,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
       closing = false
     })
   }
-  /** Closes one lane or a few connections: a request that arrives at that moment is lost. Returns false at the end. */
+  /** Closes one lane or a few connections: requests that arrive meanwhile are lost. Returns false if none is due. */
   const closeNext = (): boolean => {
     if (server.listening && lanes.closeOne()) return true
     const wasListening = server.listening
@@ -114,7 +114,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
       end()
     }
   }
-  // An exception, of the app's own close() for example, would end the process. `look` tries again at its next check.
+  // An exception, of the app's own close() for example, would end the process. `look` runs again after LOOK_MS.
   const looks = setInterval(() => quietly(look), LOOK_MS).unref()
   const deadline = setTimeout(() => quietly(timeIsUp), timeoutMs).unref()
   const end = (): void => {

@@ -38,13 +38,13 @@ function stillOpen<E extends net.Socket | ServerHttp2Session, T>(
   return { open, stop: () => void server?.removeListener(event, opened) }
 }
 
-/** Maximum time for each step of the end, ms: the last bytes are being sent or read. */
+/** Maximum time for each step of the end, ms, in which the last bytes are sent or read. */
 const LINGER_MS = 1000
 
 export class OpenSession {
   readonly #session: ServerHttp2Session
   readonly #streams = new Set<ServerHttp2Stream>()
-  /** `destroySoon` of the socket, stored at the beginning: ended sessions throw. Streams of apps may not have it. */
+  /** `destroySoon` of the socket, read early because ended sessions throw. A stream that the app made may lack it. */
   readonly #hangUp: (() => void) | undefined
   #overSince: number | undefined
 
@@ -66,7 +66,10 @@ export class OpenSession {
     if (!this.#session.closed) this.#session.close()
   }
 
-  /** Ends the session if no client waits: reset streams stay open until they are read; clients may not disconnect. */
+  /**
+   * Ends the session if its client waits for no answer. Node would keep it open: reset streams stay open until they are
+   * read, and clients may never disconnect.
+   */
   look(nowMs: number): void {
     if (!this.#isOver) {
       this.#overSince = undefined

@@ -1,13 +1,13 @@
 /**
- * Watches requests whose clients have left and that the app still references. Such a handler may still work, or may
- * have given up silently. When the garbage collector finds request and response unreachable, the handler has ended.
+ * Watches requests whose clients have left and that the app still references. Their handlers may still work, or may
+ * have stopped silently. When the garbage collector finds request and response unreachable, the handler has ended.
  */
 import type { Orphan } from '../../admission/in-service/permit.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { isHttp2 } from '../request/is-http2.ts'
 import { StreamRequest } from '../request/stream-request.ts'
 
-/** The returned function is for clients that have left only: a registration costs as much as a small request. */
+/** Call the returned function only when a client has left: a registration costs as much as a small request. */
 export function watchReachable(onCollected: (orphan: Orphan) => void): (exchange: Exchange, orphan: Orphan) => void {
   const registry = new FinalizationRegistry<{ readonly orphan: Orphan; reachable: number }>(watched => {
     if (--watched.reachable === 0) onCollected(watched.orphan)

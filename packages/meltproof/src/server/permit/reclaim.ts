@@ -18,7 +18,7 @@ const LOOK_MAX_MS = 50
 /** A handler that has waited for the request's body for this long, ms, is treated as waiting for its client. */
 const UPLOAD_AFTER_MS = 20
 
-/** Each check covers at most this many streams without permits, round robin, so that thousands cost no more. */
+/** Each check covers at most this many streams without permits, round robin, so that thousands do not cost more. */
 const LOOKED_AT = 50
 
 export interface ReclaimParts {
@@ -46,7 +46,7 @@ export class Reclaim {
     this.#lookAgainAt = nowMs + Math.min(LOOK_MAX_MS, Math.max(1, tookMs / LOOK_SHARE))
   }
 
-  /** Takes permits back for streams that lent them and need them again. */
+  /** Gives a permit again to each stream that lent its permit and works again. */
   #takeBack(nowMs: number): void {
     const { permits, streams } = this.#parts
     streams.believe(nowMs)
@@ -101,14 +101,15 @@ export class Reclaim {
     return this.#parts.streams.begun(serviceBucket, announced(response), look, nowMs)
   }
 
-  /** Checks a response that began in the handler's first turn: with thousands at once, the next check is too late. */
+  /** Checks a response that began in the handler's first turn: with thousands of them, the next check is too late. */
   begun(exchange: Exchange, nowMs: number): void {
     if (streams(exchange) && !hasEnded(exchange.response!)) this.#lookAtStream(exchange, nowMs)
   }
 
   /**
-   * The permit is held until the handler ends its response, until `onEnd` is called, or until nothing references the
-   * request. While requests are recorded, an outbound call of the handler shows that it still works.
+   * The client has left. Its request keeps its permit until the handler ends the response, an adapter reports the
+   * handler's end (both call `onEnd`), or nothing references the request. While requests are recorded, an outbound call
+   * of the handler shows that it still works.
    */
   orphan(exchange: Exchange, nowMs: number, scope: Scope | undefined, onEnd: () => void): void {
     const { permits } = this.#parts

@@ -16,7 +16,7 @@ export type CriticalityOf = (request: IncomingMessage) => CriticalityAnswer | un
 
 /**
  * Returns a function that gives the level of a request; undefined when all requests are equal.
- * @param trusts returns true for callers whose header field counts; if absent, it counts from every caller
+ * @param trusts returns true for callers whose header field counts; if absent, the field counts from every caller
  */
 export function criticalityLevels(
   criticality: CriticalityOf | undefined,

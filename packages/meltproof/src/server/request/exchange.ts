@@ -29,8 +29,8 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   /** True if the request starts without a permit: it is exempt, in a dry run, or meltproof has stepped aside. */
   ungated = false
   /**
-   * Set in a dry run if the request would have waited: it requests a permit while its handler runs (gate/dry-run.ts).
-   * How long the handler took, ms; -1 while it runs.
+   * In a dry run, for a request that would have waited: how long its handler took, ms; -1 while it runs. Such a request
+   * waits for a shadow permit while its handler runs (gate/dry-run.ts).
    */
   shadowMs: number | undefined
   /** Starts a request that waits outside a connection's queue: one without a connection, or the end of an upload. */
@@ -43,7 +43,10 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   answeredLate = false
   threw = false
   uploadEnd: Exchange | undefined
-  /** Set while it counts among the requests that hold memory: with a body or without. An app may change the method. */
+  /**
+   * Set while signals/memory.ts counts the request: whether it counts as one with a body. Stored, because an app may
+   * change the method, from which this is guessed.
+   */
   heldBody: boolean | undefined
 
   // Set while requests are recorded (timing/observed.ts).

@@ -1,4 +1,4 @@
-/** Guesses by the method. Reading the head of every request would cost more than a wrong guess. */
+/** Guesses from the method. Reading the head of every request for its body would cost more than a wrong guess. */
 export function mayBringBody({ method }: { readonly method?: string | undefined }): boolean {
   return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS'
 }
@@ -34,7 +34,7 @@ export function describeHead(lines: readonly string[]): HeadNeeds {
         else if (name.toLowerCase() === 'expect') expects = true
         break
       case 14:
-        // llhttp has checked that the value is a number. If a transfer encoding is there too (lenient parser), it wins.
+        // llhttp has checked that the value is a number. With a lenient parser, a transfer encoding may override it.
         if (name.toLowerCase() === 'content-length') bodyBytes = Math.max(bodyBytes, Number(lines[i + 1]))
         break
       case 17:

@@ -73,9 +73,9 @@ export class StreamRequest {
   }
 
   /**
-   * For a stream that waits, to which the app has not added its listeners: without any, an error of the client would
-   * end the process, and trailers would be lost. Data waits in the stream. The returned function undoes this and emits
-   * the trailers.
+   * Listens on a stream that waits, because the app has added no listeners yet: without any, an error of the client
+   * would end the process, and trailers would be lost. Data waits in the stream. The returned function undoes this and
+   * emits the trailers.
    */
   hold(): () => void {
     const { stream } = this

@@ -26,7 +26,7 @@ export function mute(request: IncomingMessage, response: ServerResponse | Stream
  * destroys the socket of a request that fails after it was answered, and an aborted pipeline() destroys its response.
  */
 function leaveSocket(request: IncomingMessage & { client?: unknown }, response: ServerResponse): void {
-  // Node takes the socket from a request whose body a handler stops to read.
+  // Node takes the socket from a request whose body a handler stops reading.
   const socket = request.socket as Socket | null
   if (socket === null) return
   request.socket = closedFor(socket)
@@ -61,7 +61,7 @@ function looksUnfinished(response: ServerResponse): void {
   if (response.listenerCount('drain') === 0) response.write = failsToWrite
 }
 
-/** A handler that begins to stream only now waits for this event to clean up. */
+/** Calls 'close' listeners that are added after the event: a handler that begins to stream late cleans up there. */
 function closesForLateListeners(emitter: EventEmitter): void {
   let isClosed = false
   emitter.once('close', () => {
@@ -102,7 +102,7 @@ function failsToWrite(...args: readonly unknown[]): boolean {
 
 function endsNothing<T extends EventEmitter>(this: T, ...args: readonly unknown[]): T {
   callBack(args)
-  // A pipeline() waits for this event, or for the event of the end, which meltproof's answer has caused.
+  // A pipeline() waits for 'drain', or for the end of the response, which meltproof's answer has caused.
   process.nextTick(() => this.emit('drain'))
   return this
 }

@@ -1,6 +1,6 @@
 /**
  * The core does not measure requests: timing/ does, and registers itself here. The first request with a subscriber, or
- * the option `serverTiming`, loads timing/. Other servers never load it.
+ * the option `serverTiming`, loads timing/. Without either it is never loaded.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import { createRequire } from 'node:module'
@@ -13,7 +13,7 @@ export interface Source {
 }
 
 export interface RequestObserver {
-  /** How long a request that is being parsed now may have waited in its socket, ms; not before `sinceMs`. */
+  /** How long a request that is being parsed now may have waited in its socket, at most since `sinceMs`, ms. */
   latenessNow(nowMs: number, sinceMs: number): number
   /**
    * Runs the handler with a timeline that its async work inherits. Exceptions of the handler pass through. `publish`
@@ -50,7 +50,7 @@ export function requestObserver(): RequestObserver | undefined {
 
 function load(): void {
   isLoading = true
-  // Beside a bundle there is no such file.
+  // If the app is bundled, there is no such file.
   quietly(() => createRequire(import.meta.url)('../../timing/observed.ts'))
   if (observer !== undefined) return
   // In an app bundled into one file, require() fails, or loads a second copy of meltproof, which registers itself only

@@ -142,7 +142,7 @@ export class OwnAnswers {
   }
 
   #serialise({ preflight, page, head, keepAlive }: AnswerKind, load: string): readonly [before: string, after: string] {
-    // Without the hint, which Node sends as well, clients would reuse a connection at the moment when it closes.
+    // Node sends this hint, too. Without it, clients would reuse a connection at the moment when it closes.
     const hint = this.#keepAliveMs > 0 ? `\r\nkeep-alive: timeout=${Math.floor(this.#keepAliveMs / 1000)}` : ''
     const ends = `${load}date: ${this.#date}\r\nconnection: ${keepAlive ? `keep-alive${hint}` : 'close'}\r\n\r\n`
     if (preflight) return [`HTTP/1.1 204 No Content\r\n${this.#lines}${ends}`, '']

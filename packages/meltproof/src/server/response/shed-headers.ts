@@ -1,4 +1,4 @@
-/** Header fields that the operator adds to shed answers, such as CORS fields. They are constant, to cost nothing. */
+/** Constant header fields that the operator adds to shed answers, such as CORS fields. They cost no time per shed. */
 import { NO_RETRY_FIELD } from '../../chain.ts'
 import { checkFieldName, checkObject, invalidOption } from '../../options.ts'
 import { BINARY_FIELD, FIELD } from './load-report.ts'

@@ -11,7 +11,7 @@ import type { Exchange } from '../request/exchange.ts'
 
 /** Interval at which delayed answers are written, ms. */
 const EVERY_MS = 5
-/** Maximum delay, ms: after a longer one clients would retry over new connections, which cost more. */
+/** Maximum delay, ms. After a longer one clients would retry over new connections, which cost more. */
 export const MOST_HELD_MS = 2000
 const BATCH = 16
 
