@@ -8,7 +8,7 @@ export interface LimiterOptions {
   readonly limit?: number
   /**
    * Set to false for a consumer that pulls its work and can wait (docs/limiter.md): nothing is shed for overload. Work
-   * without a permit waits, without a time limit, up to 100,000 at once. Limit what you pull.
+   * without a permit waits, without a time limit, up to 100,000 at once. Limit how much you pull.
    * @default true
    */
   readonly sheds?: boolean
