@@ -6,27 +6,30 @@
  * when it is nearly full, or when it is half full and the process does little but collect garbage.
  *
  * A cache may fill the heap for good, and sheds would not empty it. So requests are limited only while live objects
- * grow within seconds, first to the highest number lately in service, and the limit rises again when growth ends.
+ * grow within seconds, first to the highest recent number in service, and the limit rises again when growth ends.
  */
 
 const SHORT_ABOVE = 0.85
 const THRASHING_ABOVE = 0.5
 const THRASHING_COLLECTIONS = 5
 const THRASHING_MS = 100
-/** Growth is measured from the least memory that the collections of this time, ms, left: at most this many of them. */
+/** Growth is measured from the lowest use after the collections of this time, ms, of which at most this many count. */
 const GROWTH_MS = 10_000
 const GROWTH_COLLECTIONS = 64
 /** Growth that sets a limit, and growth from one collection to the next that halves it: shares of the heap's limit. */
 const GREW_SHARE = 0.03
 const GROWS_SHARE = 0.01
-/** Near the limit less growth counts: these shares then refer to this multiple of the remaining room. */
+/** Near the limit, less growth is enough: the two shares then refer to this multiple of the remaining room. */
 const ROOM_TIMES = 10
-/** There is room again when live objects fall below this share of what they were at the limit, to prevent flapping. */
+/**
+ * The limit is dropped when live objects fall below this share of their size when the limit last changed. With a share
+ * near 1 the limit would begin and end again and again.
+ */
 const ROOM_BELOW = 0.85
 const CUT = 0.5
 const RAISE = 1.5
 const RAISE_EVERY_MS = 500
-/** Without a full collection for two intervals, but within these bounds, ms, more are admitted. */
+/** More requests are admitted if V8 has not collected for twice its last interval, within these bounds, ms. */
 const FORGET_MS = { least: 1000, most: 10_000 }
 
 export interface Collection {
@@ -34,7 +37,7 @@ export interface Collection {
   /** Live memory in the old generation. */
   readonly usedBytes: number
   readonly limitBytes: number
-  /** The most requests in service since the collection before. */
+  /** Maximum number of requests in service since the previous collection. */
   readonly inService: number
 }
 
@@ -45,7 +48,7 @@ export class HeapRoom {
   #setAtMs = 0
   #shortAtBytes = 0
   #pressedUntilMs = 0
-  /** Ends with the last collection. */
+  /** Collections of the last GROWTH_MS, the latest one last. */
   #recent: readonly Collection[] = []
 
   /** True if {@link refuses} could return true. */

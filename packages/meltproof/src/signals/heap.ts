@@ -13,7 +13,7 @@ const YOUNG_SHARES = [
   { share: 1 / 4, aboveMb: 256 },
 ]
 
-/** Called once in a process, by memory.ts. @param inService the most requests in service since its last call */
+/** Called once per process, by memory.ts. @param inService returns the most requests in service since its last call */
 export function heapRoom(inService: () => number): HeapRoom {
   const watched = new HeapRoom()
   const flags = [...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/), ...process.execArgv]
@@ -27,7 +27,7 @@ export function heapRoom(inService: () => number): HeapRoom {
   return watched
 }
 
-/** The limit excludes the young generation, which may hold garbage again by the time of Node's report. */
+/** Bytes in the old generation, to which V8's limit applies. The young one may hold garbage again when Node reports. */
 function oldBytes(): number {
   const old = getHeapSpaceStatistics().filter(({ space_name: name }) => !name.startsWith('new_'))
   return old.reduce((sum, { space_used_size: bytes }) => sum + bytes, 0)

@@ -8,7 +8,7 @@ export function loopTurn(): number {
   return timing.uvMetricsInfo?.loopCount ?? Number.NaN
 }
 
-/** Time in which this thread's loop did not wait for events, ms, also without a core. Takes 1 us to read. */
+/** Time in which this thread's loop did not wait for events, ms, with or without a core. Takes 1 us to read. */
 export function loopWorkedMs(): number {
   return performance.eventLoopUtilization().active
 }

@@ -1,6 +1,6 @@
 /**
- * Finds the memory cgroup that would end this process, and the files with its usage: version 1 and 2, nested, and in
- * containers with and without their own namespace. Pure: the caller passes the function that reads.
+ * Finds the memory cgroup whose limit would end this process, and the files with its usage: version 1 and 2, nested,
+ * and in containers with and without their own namespace. Pure: the caller passes the function that reads.
  */
 
 /** Throws as `fs.readFileSync` does. */

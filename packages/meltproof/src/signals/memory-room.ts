@@ -15,11 +15,11 @@ const FULL_LEFT = { share: 0.08, mostBytes: 64 * MB }
 const LAST_LEFT = { share: 0.03, mostBytes: 24 * MB }
 /** The last growth is expected to continue for this time, ms: running work still allocates its memory. */
 const AHEAD_MS = 100
-/** Growth is measured over at least this time, ms: young garbage comes and goes faster. */
+/** Growth is measured over at least this time, ms: garbage of the young generation comes and goes faster. */
 const SLOPE_MS = 50
 /** Below this share of the limit, requests in service hold too little for sheds to help: other work fills the group. */
 const OWN_SHARE = 0.08
-/** The same where a process at rest leaves little: below it is young garbage. */
+/** The same share for a process that at rest fills most of the limit: less is garbage of the young generation. */
 const LEAST_OWN_SHARE = 0.04
 /**
  * A process is at rest when no request was in service for this time, ms. The memory that it then holds is a cache, or
@@ -27,8 +27,8 @@ const LEAST_OWN_SHARE = 0.04
  */
 const REST_MS = 5000
 /**
- * The same holds for memory that has stayed within {@link STEADY_SHARE} of the limit for this time, ms, while no request
- * was refused: a busy service is never at rest.
+ * The same holds for memory that has changed by at most {@link STEADY_SHARE} of the limit in this time, ms, while no
+ * request was refused: a busy service is never at rest.
  */
 const STEADY_MS = 20_000
 const STEADY_SHARE = 0.02
@@ -42,7 +42,7 @@ const RAISE = 0.05
 const RAISE_FLAT = 0.25
 const CUT = 0.8
 const CUT_WHEN_FULL = 0.5
-/** If usage changes by less than this share of the limit between two collections, they free little. */
+/** Collections free little if usage changes by less than this share of the limit from one to the next. */
 const COLLECTED_SHARE = 0.04
 const COLLECT_EVERY_MS = 1000
 const COLLECT_AT_LEAST_EVERY_MS = 60_000
@@ -75,7 +75,7 @@ export class MemoryRoom {
   /** The limit for requests without a body. */
   readonly #others: InServiceLimit
   usedBytes = 0
-  /** Memory of this process: the least ever, and while it was last at rest. */
+  /** Memory of this process: its minimum so far, and its value when the process was last at rest. */
   #leastBytes = Number.POSITIVE_INFINITY
   #restBytes = Number.POSITIVE_INFINITY
   #emptySinceMs = Number.NaN

@@ -1,4 +1,4 @@
-/** The core and the metrics read here what culprit/ knows. While stalls are not named, requests pay nothing. */
+/** The core and the metrics read here what culprit/ knows. While stalls are not named, requests cost no more. */
 import type { CulpritRecord } from '../record.ts'
 
 /** A stall for which culprit/ has found what blocked the loop. */
@@ -6,7 +6,7 @@ export interface NamedStall extends Omit<CulpritRecord, 'file' | 'line' | 'funct
   readonly request: WeakRef<object> | undefined
 }
 
-/** The value of a request's async context. Timers and connections keep their context, so the core empties the value. */
+/** The value of a request's async context. Timers and sockets keep it, so the core empties it when the handler ends. */
 export interface RunningRequest {
   request: object | undefined
 }
