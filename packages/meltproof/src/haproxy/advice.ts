@@ -6,7 +6,7 @@
  * - Open: the number is high enough to limit nothing; after an overload it doubles at each check until it is.
  * - Held: from the first sheds, or once the number is reached while the service is busy or requests wait at a known
  *   limit, until the service is no longer busy. The number is the limit, plus requests without a permit, plus a short
- *   queue here.
+ *   queue in this process.
  */
 import type { GuardStats } from '../server/guard.ts'
 
@@ -18,7 +18,7 @@ export type Figures = Pick<GuardStats, Amount | 'draining' | 'dryRun' | 'limitKn
 const START = 20
 /** In the open state the number rises to at least this: the service queues a burst of this size itself. */
 const OPEN = 400
-/** The maximum number. A learned limit is never greater. */
+/** The maximum number, which is also sent when HAProxy should limit nothing. */
 const MOST = 10_000
 /** Work in the short queue, ms: HAProxy needs a few ms to send the next request. More would count as overload. */
 const ROOM_MS = 30
@@ -55,7 +55,7 @@ export class Advice {
     if (figures.dryRun) return RELEASE
     const { abandoned, inflight, limit, limitKnown, open, queued, utilisation } = figures
     const room = Math.max(LEAST_ROOM, Math.round((this.#rate * ROOM_MS) / 1000))
-    // Some requests from HAProxy may not have been read yet.
+    // The number counts as reached a little earlier, because some requests from HAProxy may not have been read yet.
     const isFull = this.#sent !== undefined && open >= this.#sent - room
     const isBusy = utilisation >= BUSY
     if (isBusy) this.#busyAt = nowMs

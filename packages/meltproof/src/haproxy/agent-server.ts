@@ -1,6 +1,6 @@
 /**
- * The agent's port: each connection gets one line. Connections, however many and whatever they send, cost the service
- * almost nothing and cannot make it fail.
+ * The agent's port: each connection gets one line. Any number of connections, with any data, costs the service almost
+ * nothing and cannot make it fail.
  */
 import { createServer, type Server, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers'
@@ -52,7 +52,10 @@ export class AgentServer {
     this.server.unref()
   }
 
-  /** Closes the port once each balancer has received a line without a limit, because HAProxy keeps the last number. */
+  /**
+   * HAProxy keeps the last number that it received. So the port is closed once each balancer has received a line
+   * without a limit, at the latest after 10 s.
+   */
   release(): void {
     this.#toRelease ??= new Set(this.#balancers.addresses)
     this.#line = { text: Promise.resolve(RELEASE), atMs: Number.POSITIVE_INFINITY }
