@@ -12,7 +12,7 @@ export class AllGuards {
   readonly ofAll = true
   readonly #listening: () => readonly Guard[]
   #last: readonly Guard[] = []
-  /** Counters, by `dryRun`, of guards that stopped before others: a counter that falls looks like a new process. */
+  /** Counters, by `dryRun`, of servers that stopped before others. If a counter fell, the process would look new. */
   readonly #gone = new Map<boolean, Counted>()
   /** The share of each guard in {@link #gone}, which is subtracted if its server listens again. */
   readonly #goneOf = new WeakMap<Guard, Counted>()
