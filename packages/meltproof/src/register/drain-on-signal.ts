@@ -91,7 +91,7 @@ function letCloseAgain(server: Server): void {
   server.once('listening', undo)
 }
 
-/** Node binds `process.emit` at a signal's first listener, which the app may have added before `emit` was replaced. */
+/** Adds the listeners again: Node binds `process.emit` when the first is added, perhaps before it was replaced. */
 function readdListeners(signal: Signal): void {
   const listeners = process.rawListeners(signal) as (() => void)[]
   for (const listener of listeners) process.removeListener(signal, listener)

@@ -30,8 +30,8 @@ export function printDryRun(figures: () => Figures | undefined, print: (text: st
 }
 
 /**
- * Decides when a line is due, and writes it. The returned function returns a line if there were sheds and no pause is
- * on. Sheds during a pause are included in the next line. Pure.
+ * Decides when a line is due, and writes it. The returned function returns a line if there were sheds and the last
+ * pause is over. Sheds during a pause are included in the next line. Pure.
  */
 export function dryRunLines(startMs: number): (figures: Figures, nowMs: number) => string | undefined {
   let before: { readonly admitted: number; readonly shed: Readonly<Record<string, number>> } = { admitted: 0, shed: {} }

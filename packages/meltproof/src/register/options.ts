@@ -13,7 +13,7 @@ import { checkShedHeaders, type ShedHeaders } from '../server/response/shed-head
 
 /**
  * Common paths of Kubernetes' and gRPC's probes, and of Prometheus. They are exempt on every server of the process, so
- * that a busy process does not look dead, and a server of metrics alone answers while memory is short.
+ * that a busy process does not look dead, and a server that only serves metrics answers while memory is short.
  */
 export const PROBES: readonly string[] = [
   ...['/healthz', '/livez', '/readyz', '/startupz'],

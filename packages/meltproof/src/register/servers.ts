@@ -14,7 +14,7 @@ import { type Guard, guardOf } from '../server/guard.ts'
 import { isServer, type ProtectedServer, protect } from '../server/protect.ts'
 import { warn as say } from '../warnings.ts'
 
-/** Loads a part only if a variable asks for it. Synchronous, because `listen()` does not wait. */
+/** Loads a part only if a variable enables it. Synchronous, because `listen()` does not wait. */
 const load = createRequire(import.meta.url) as {
   (part: '../admin/admin.ts'): typeof import('../admin/admin.ts')
   (part: './drain-on-signal.ts'): typeof import('./drain-on-signal.ts')
