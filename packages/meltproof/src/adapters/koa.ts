@@ -1,4 +1,4 @@
-/** meltproof/koa: `app.use(meltproof())`, first. Works with @koa/router and koa-router, and imports none of them. */
+/** meltproof/koa: `app.use(meltproof())`, first. Works with @koa/router and koa-router, and does not import them. */
 import { handlerEnded, nameRoute } from '../request-notes.ts'
 
 interface KoaContext {
