@@ -13,12 +13,14 @@ import { Circuit } from './circuit.ts'
 import { limiterBelow } from './limiter-below.ts'
 import { Refusals } from './refusals.ts'
 
-/** Maximum number of origins, each of some kilobytes. Further ones replace idle ones, or their calls have no limit. */
+/**
+ * Maximum number of origins with a learned limit; each uses some kilobytes. A further one replaces an idle one. If none
+ * is idle, its calls have no learned limit.
+ */
 const MOST_ORIGINS = 200
 /**
- * If the limit is reached and no answer arrives for this time, ms, one call starts in addition, as a probe: the calls
- * in flight may hang until their own limits end them. The next probe waits twice as long, because probes may hang as
- * well.
+ * If the limit is reached and no answer arrives for this time, ms, one more call starts as a probe, because the calls
+ * in flight may all hang until they time out. The next probe waits twice as long, because probes may hang as well.
  */
 const SILENT_MS = 1000
 const LONGEST_SILENCE_MS = 30_000
@@ -96,7 +98,7 @@ export class AdaptiveOrigin {
     this.#probeAt = nowMs + SILENT_MS
   }
 
-  /** Counts a call that was served or refused. Must be called before its turn ends, which starts the next call. */
+  /** Counts a call that was served or refused. Must be called before its turn ends: that end starts the next call. */
   decided(turn: CallTurn, refused: boolean): void {
     const nowMs = now()
     if (refused) this.#refusals.refused(turn.route, nowMs)

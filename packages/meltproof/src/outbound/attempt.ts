@@ -16,7 +16,7 @@ export class Attempt {
   repeatable = true
   /** An answer asked its client to wait until this time. */
   notBeforeMs: number = Number.NEGATIVE_INFINITY
-  /** Work that continues after the attempt no longer belongs to it. */
+  /** True after the attempt. Calls that its work makes later do not belong to it. */
   ended = false
 
   /** @param methods HTTP methods that may be repeated */

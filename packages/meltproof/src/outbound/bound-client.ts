@@ -1,4 +1,4 @@
-/** For every bound(): a client is recognised by its shape, patched in place, and patched only once. */
+/** Helpers of every bound(). They mark each client that is bound, so that it is patched only once. */
 import { MeltproofError } from '../errors.ts'
 import { show } from '../options.ts'
 

@@ -1,4 +1,4 @@
-/** Shared by all calls of one `install()` or `bound()`. `onFirst` is called once, at the first limited call. */
+/** What all calls of one `install()` or `bound()` share. `onFirst` is called once, at the first limited call. */
 import { currentBudget } from '../deadline/context.ts'
 import { DeadlineExceededError } from '../deadline/deadline-error.ts'
 import { MeltproofError } from '../errors.ts'
@@ -22,7 +22,7 @@ export class Bounds {
     this.#onFirst = onFirst
   }
 
-  /** Runs meltproof's own work inside a call of the app. Exceptions are reported once and do not fail the call. */
+  /** Runs meltproof's work inside a call of the app. An exception removes the limits, but does not fail the call. */
   guarded<R>(work: () => R): R | undefined {
     try {
       return work()

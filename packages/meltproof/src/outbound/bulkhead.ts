@@ -1,6 +1,6 @@
 /**
  * Counts calls in flight to each origin, and decides whether another one may start. Pure. A call counts until its body
- * has ended or it has failed, because a dependency that sends only a head still occupies its share.
+ * has ended or it has failed; otherwise a dependency that sends only heads would collect any number of calls.
  */
 export class Bulkhead {
   readonly #inFlight: Map<string, number> = new Map()

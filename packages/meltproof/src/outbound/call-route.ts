@@ -2,7 +2,7 @@
 
 /** Everything after this many segments becomes one `*`. */
 const MOST_SEGMENTS = 4
-/** Only words are names of routes. A segment with digits or other characters, or a longer one, counts as an id. */
+/** A segment that matches is kept. One with digits or other characters, or a longer one, counts as an id. */
 const WORD = /^[A-Za-z._-]{1,32}$/
 
 /** The path without its query, and with `*` for each segment that is not a word. */

@@ -50,7 +50,7 @@ export class Call implements OutboundRecord, OpenCall {
   endedAtMs = 0
   serverTiming: string | undefined = undefined
   readonly #path: unknown
-  /** True if calls were recorded when this one began, until it ends. */
+  /** True until the call ends, if calls were recorded when it began. */
   #recorded = calls.hasSubscribers
   #limiter: CallLimiter | undefined = undefined
   #chain: Chain | undefined = undefined
@@ -64,7 +64,7 @@ export class Call implements OutboundRecord, OpenCall {
 
   /**
    * Begins an HTTP call. Returns undefined if it is not recorded, not limited, and not part of an attempt of retry().
-   * @param inLine true if it may have to wait for a connection, until {@link connecting} or {@link connected}
+   * @param inLine true if the call may wait for a connection, until {@link connecting} or {@link connected}
    */
   static http(
     origin: string,
@@ -125,7 +125,7 @@ export class Call implements OutboundRecord, OpenCall {
     return this.#refusal
   }
 
-  /** The call's turn at the gate while it waits for one. Until then the client must not send the call. */
+  /** The call's turn, while it waits at the gate of its origin. The client must not send a call that waits. */
   get waitsFor(): CallTurn | undefined {
     const turn = this.#limiter?.turn
     return turn?.waits === true ? turn : undefined
@@ -159,7 +159,7 @@ export class Call implements OutboundRecord, OpenCall {
     this.queuedMs = queuedMs > NO_QUEUE_MS ? queuedMs : 0
   }
 
-  /** The last byte of the request was sent. Ignored if {@link connected} had the whole request: it may be late. */
+  /** The last byte of the request was sent. Ignored if {@link connected} had the whole request, as it may be late. */
   sent(): void {
     this.#limiter?.phases.sent(now())
     if (this.#recorded && !this.#whole && this.firstByteAtMs === undefined) this.sentAtMs = now()
@@ -241,7 +241,7 @@ const RETRY = `${RETRY_MEMBER}=1`
 
 /**
  * Returns the baggage of a retry: meltproof's member, once and first so that no length limit removes it, then the
- * others. Tiers with OpenTelemetry forward baggage from any sender, so the member may only make meltproof retry less.
+ * others. Tiers with OpenTelemetry forward baggage from any sender, so the member must never cause more retries.
  * @param given the baggage that the app sends
  */
 export function baggageOfRetry(given: string | undefined): string {

@@ -5,11 +5,11 @@
 
 /** Failures in a row. At 200 calls/s with 30 % random failures, ten in a row happen about every 20 minutes. */
 const FAILURES = 10
-/** Minimum duration of such a series, ms. Failures are quick, so the first ten calls of a burst to end may all fail. */
+/** Minimum duration of such a series, ms. Failures end first, so the first ten results of a burst may all be such. */
 const FAILING_MS = 100
 /**
- * The pause between probes, ms, is the duration of the last failure, within these bounds. So few probes hang at the
- * same time, and a peer that refused connections is found soon after it recovers.
+ * The pause between probes, ms, is the duration of the last failure, within these bounds. Then only few probes hang at
+ * the same time, and the recovery of a peer that refused connections is noticed soon.
  */
 const LEAST_PAUSE_MS = 100
 const MOST_PAUSE_MS = 1000

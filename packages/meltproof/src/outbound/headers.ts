@@ -1,6 +1,6 @@
 /** Reads header fields in the formats that clients use; names are in lower case. Pure. */
 
-/** An object, or a raw list of names and values (strings, or Buffers from undici), which costs less to read. */
+/** An object, or a raw list of names and values (strings, or Buffers from undici). Reading the list costs less. */
 export type Headers = Readonly<Record<string, unknown>> | readonly unknown[]
 
 export type Fields = (readonly [name: string, value: string])[]

@@ -14,7 +14,7 @@ export type Uninstall = () => void
 
 /**
  * Limits all HTTP calls of the process: those of `fetch`, undici, `node:http`, `node:https` and everything built on
- * them. A stall of this process's event loop does not make a limit pass. A second install() replaces the limits, and
+ * them. A stall of this process's event loop does not make a call time out. A second install() replaces the limits, and
  * the uninstall function of the first then does nothing.
  *
  * @example install({ origins: { 'https://reports.internal': { totalMs: 60_000 } } })
@@ -29,7 +29,7 @@ export function install(limits: OutboundLimits = {}): Uninstall {
  * Limits one undici dispatcher, in place, and returns it. Its calls in flight are counted separately.
  *
  * @example bound(new Agent(), { totalMs: 2000 })
- * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else; for invalid limits, the errors of install().
+ * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` if it is not a dispatcher; for invalid limits as install().
  * @experimental
  */
 export function bound<T extends object>(dispatcher: T, limits: OutboundLimits = {}): T {

@@ -12,7 +12,7 @@ import type { CallLimits } from './limits.ts'
 import { codeOf, outcomeOf } from './outcome.ts'
 import { type CallPhase, CallPhases, type CallProgress } from './phases.ts'
 
-/** CallPhases extends limits by stalls, so the timer must not. The timer still polls twice before it fires. */
+/** CallPhases extends limits by stalls, so the timer must not. It still lets the loop poll twice before it fires. */
 const NO_CREDIT = { creditCapMs: 0 } as const
 /** Error codes of a failed connection. Other errors may come from the app, which can end its calls with any error. */
 const FAILURES = /^(ECONN|EAI_|EHOST|ENET|ERR_SSL_|(ENOTFOUND|EPIPE|EPROTO|UND_ERR_SOCKET)$)/
@@ -31,8 +31,8 @@ export class CallLimiter {
   readonly #limits: CallLimits
   readonly #startMs: number = now()
   /**
-   * Progress that only makes limits due later is reported here: a timer that fires early checks the phases again. Its
-   * methods only assign, so they need no guard.
+   * Progress that only postpones limits is reported here, and does not change the timer: if the timer then fires too
+   * early, it checks the phases again. The methods only assign, so they need no guard.
    */
   readonly phases: CallPhases
   /** The call's turn at the gate of its origin, if that has a learned limit. */
@@ -165,7 +165,7 @@ export class CallLimiter {
   }
 
   #budgetEnded(reason: Error): void {
-    // A budget covers everything the request did, so when it runs out all stalls count.
+    // A budget covers all work of the request, so if it ran out, all stalls count, not only those during this call.
     const ranOut = reason instanceof DeadlineExceededError
     this.#giveUp(ranOut ? this.#exceeded('total', reason.limitMs, reason) : reason)
   }

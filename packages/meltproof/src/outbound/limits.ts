@@ -44,7 +44,7 @@ export interface OutboundLimits extends Partial<CallLimits> {
   readonly deadlineHeaders?: readonly DeadlineHeader[]
 }
 
-/** Suits calls between services. connectMs allows for two lost SYNs, which are repeated after 1 s and 2 s more. */
+/** For calls between services. connectMs allows for two lost SYNs, which are repeated after 1 s and 2 s more. */
 export const DEFAULT_LIMITS: CallLimits = {
   connectMs: 3_000,
   firstByteMs: 10_000,
@@ -57,7 +57,7 @@ export const DEFAULT_LIMITS: CallLimits = {
 }
 
 /**
- * For apps that did not ask for limits: only calls that are certainly dead are ended. Long polls may answer after ten
+ * For apps that did not ask for limits. They end only calls that are certainly dead: long polls may answer after ten
  * minutes, watches may be silent for hours, and downloads may take any time.
  */
 export const ZERO_CODE_LIMITS: CallLimits = {

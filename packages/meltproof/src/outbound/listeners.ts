@@ -2,7 +2,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { installed } from './bounds.ts'
 
-/** Returns a function that begins a use, and returns another one that ends it. */
+/** Returns a function that starts listening. The function that it returns stops listening. */
 export function sharedListeners(listeners: Readonly<Record<string, (message: never) => void>>): () => () => void {
   const all = Object.entries(listeners).map(([channel, listener]) => [channel, guarded(listener)] as const)
   let users = 0
@@ -16,7 +16,7 @@ export function sharedListeners(listeners: Readonly<Record<string, (message: nev
   }
 }
 
-/** A message of an unexpected shape is ignored, and must not make the client fail. */
+/** A message of an unexpected shape must not make the client fail. It removes the limits of install(), if any. */
 function guarded(listener: (message: never) => void): (message: unknown) => void {
   return message => {
     const { bounds } = installed

@@ -16,7 +16,7 @@ import { originOf } from './origin.ts'
 import type { CallProgress } from './phases.ts'
 import { survives } from './unheard.ts'
 
-/** Property of a request and its response. A WeakMap would cost more, in garbage collection, than the call itself. */
+/** Property of a request and its response. A WeakMap would cost more, in garbage collection, than the call. */
 const CARRIER: unique symbol = Symbol('meltproof.carrier')
 
 /** Property of a request that its agent has not received yet: the function that passes it to the agent. */
@@ -72,7 +72,10 @@ function letGo(request: Request): void {
   if (go !== undefined) give(request, go)
 }
 
-/** Node throws some errors, such as for a bad certificate, to the creator of a request. A held request emits them. */
+/**
+ * Node throws some errors, such as one for a bad certificate, to the caller of http.request(). That call has returned
+ * before a held request starts, so the request emits them.
+ */
 function give(request: Request, go: () => void): void {
   try {
     go()
@@ -155,7 +158,7 @@ class RequestCarrier implements Carrier {
   }
 
   /**
-   * Writes the fields for a tier. In a head that exists already (headers in a list, `expect`), only values can change.
+   * Writes the fields for a tier. If Node has written the head (headers in a list, `expect`), only values can change.
    */
   #writeFields(call: Call): void {
     const request = this.#request
@@ -257,7 +260,7 @@ class RequestCarrier implements Carrier {
   }
 }
 
-/** Updates the fields of a written head that waits. Shorter values are padded, because Node has counted the length. */
+/** Updates the fields of a head that is not sent yet. Pads shorter values, because Node has counted the length. */
 function shortenHead(request: ClientRequest, call: Call): void {
   const [first] = (request as { outputData?: { data: unknown }[] }).outputData ?? []
   if (typeof first?.data !== 'string') return

@@ -20,7 +20,7 @@ export function normalOrigin(origin: unknown): string | undefined {
 
 /**
  * The target of a node:http request, or `unix:/path`. The port comes from the Host header, unless that names another
- * host, as it does when a reverse proxy passes on its client's. For a forward proxy, the path is the whole URL.
+ * host, as when a reverse proxy forwards its client's Host header. A forward proxy gets the whole URL as the path.
  */
 export function originOf(request: ClientRequest): string {
   const { protocol, host, path, socketPath } = request as ClientRequest & { socketPath?: string }

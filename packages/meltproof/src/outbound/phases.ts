@@ -96,7 +96,7 @@ export class CallPhases {
     return Math.min(this.#startMs + this.#totalMs(), this.#lastMs + this.#stageMs(), rateMs)
   }
 
-  /** Called at `nextMs`: returns the limit that passed, or after how many milliseconds to check again. */
+  /** Called at `nextMs`: returns the limit that was exceeded, or after how many milliseconds to check again. */
   check(nowMs: number, stalled: StalledBetween, progress: CallProgress): PhaseCheck {
     let inMs = Number.POSITIVE_INFINITY
     const passed = (sinceMs: number, limitMs: number): boolean => {
@@ -140,7 +140,10 @@ export class CallPhases {
     return waited
   }
 
-  /** An interval without stalls that can have delayed the call, but at least half: stalls at most double a limit. */
+  /**
+   * The length of an interval less the stalls that can have delayed the call, but at least half: stalls at most double
+   * a limit.
+   */
   #fairMs(fromMs: number, toMs: number, stalled: StalledBetween): number {
     const elapsedMs = toMs - fromMs
     return elapsedMs - Math.min(this.heldUpMs(toMs, stalled, fromMs), elapsedMs / 2)

@@ -20,8 +20,8 @@ const HELPFUL_RATIO = 0.5
 /** If no limit has helped, none is tried for this time, ms. */
 const FUTILE_MS = 10_000
 /**
- * The limit is raised after this many times `limit` served calls. The factor doubles if a limit raised by 1 led to
- * refusals.
+ * The limit is raised after `ROUNDS * limit` served calls. The factor doubles, up to MOST_ROUNDS, if a limit that was
+ * raised by 1 led to refusals.
  */
 const ROUNDS = 2
 const MOST_ROUNDS = 64
@@ -30,7 +30,7 @@ const RETRY_MS = 2000
 
 export class RefusalLimit {
   limit: number = Number.POSITIVE_INFINITY
-  /** Calls that started earlier say nothing about this limit. */
+  /** When the limit changed. Calls that started earlier say nothing about it. */
   #changedAt = Number.NEGATIVE_INFINITY
   #served = 0
   #refused = 0

@@ -39,7 +39,7 @@ export class Refusals {
   }
 
   /**
-   * Counts a call with a permit that has ended, for the limit.
+   * Counts a call that had a permit and has ended. The limit depends on these calls.
    * @param inFlight calls in flight, including this one, when it started
    */
   ended(route: string, refused: boolean, startedAt: number, inFlight: number, nowMs: number): void {

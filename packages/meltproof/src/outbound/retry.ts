@@ -54,7 +54,7 @@ export async function retry<R>(
   seeHttpCalls()
   const outer = currentChain()
   const chain = outer ?? new Chain()
-  // In a retry, or in an attempt paid by the same budget, this call does not count as a new one.
+  // A retry() inside a retry, or inside an attempt that the same budget pays for, earns no tokens.
   if (outer?.retried !== true && currentAttempt()?.isPaidFrom(budget) !== true) budget.attempted()
   try {
     for (let count = 1; ; count++) {
@@ -72,7 +72,7 @@ export async function retry<R>(
         if (leastMs > maxRetryAfterMs || waitMs >= (deadline?.remainingMs() ?? Number.POSITIVE_INFINITY)) throw error
         if (!budget.take(nowMs)) throw error
         await waited(waitMs, deadline)
-        // Another call of the same request may have used the one retry during the wait.
+        // During the wait, another call of the same request may have used the request's only retry.
         if (deadline?.reason !== undefined || isLast(chain, outer)) throw error
         chain.retried = true
         outer?.spend()

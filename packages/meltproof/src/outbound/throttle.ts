@@ -14,11 +14,14 @@ const SLOT_MS = WINDOW_MS / SLOTS
 const SERVED_IN_A_ROW = 10
 /** Maximum probability of a refusal, so at least one call in twenty goes out. */
 const MOST = 0.95
-/** After this pause, ms, one call goes out at any probability. The pause doubles when one refusal follows another. */
+/** After this pause, ms, one call goes out in any case. The pause doubles when one refusal follows another. */
 const LEAST_PAUSE_MS = 100
 const MOST_PAUSE_MS = 1_000
 
-/** Calls that went out during throttling, by which the throttling is judged. */
+/**
+ * Throttling is judged by this many calls that went out while it was active. If more than ALL_REFUSED of them were
+ * served, but at most MAX_HELPED_SHARE, it does not help, and pauses for FUTILE_MS, twice as long each time.
+ */
 const JUDGED = 100
 const ALL_REFUSED = 0.05
 const MAX_HELPED_SHARE = 0.35
@@ -67,7 +70,7 @@ export class Throttle {
     return this.#sumRequests
   }
 
-  /** The share of these calls that was refused. */
+  /** The share of the calls in the window that was refused. */
   refusedShare(nowMs: number): number {
     const decided = this.decided(nowMs)
     return decided === 0 ? 0 : 1 - this.#sumAccepts / decided

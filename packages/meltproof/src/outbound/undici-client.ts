@@ -1,4 +1,4 @@
-/** Reads what undici keeps under symbols. Each copy of undici has its own, so their descriptions count. */
+/** Reads properties that undici keeps under symbols. Each copy has its own symbols, so descriptions identify them. */
 
 /** The origin of a Pool or Client. */
 export function originOfDispatcher(dispatcher: object): string | undefined {
@@ -21,7 +21,7 @@ function memberOf(dispatcher: object, origin: string | undefined): object {
   const clients = valueUnder('clients', dispatcher)
   if (!(clients instanceof Map)) return dispatcher
   for (const entry of clients.values() as Iterable<object>) {
-    // undici 7 counts the connections of each.
+    // undici 7 keeps each one in an object, with the number of its connections.
     const { dispatcher: member = entry } = entry as { readonly dispatcher?: object }
     if (originOfDispatcher(member) === origin) return member
   }

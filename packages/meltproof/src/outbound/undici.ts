@@ -94,7 +94,7 @@ function onCreated({ request }: RequestMessage): void {
   carrier.updateFields?.()
 }
 
-/** Returns a function that writes the fields for a tier; undefined if the request (after redirects) goes elsewhere. */
+/** Returns a function that writes the fields for a tier; undefined if the request (after redirects) goes to none. */
 function fieldUpdaterOf(request: UndiciRequest, call: Call): (() => void) | undefined {
   const { headers } = request
   if (!Array.isArray(headers) || !call.limiter?.tells(targetOf(request))) return undefined
@@ -117,7 +117,7 @@ function setField(headers: unknown[], name: string, value: string): void {
   headers.push(name, value)
 }
 
-/** Returns the limiting handler, and installs it if missing; undefined without limits, or if that is impossible. */
+/** Returns the limiting handler, and installs it if missing; undefined without limits or for an unknown handler. */
 function carrierOfRequest(request: UndiciRequest): BoundedHandler | undefined {
   const symbol = Object.getOwnPropertySymbols(request).find(({ description }) => description === 'handler')
   const handler = symbol && (request[symbol] as Handler | null)
@@ -195,7 +195,7 @@ export function dispatchBounded(
   return true
 }
 
-/** Begins the call here: its wait in a Pool counts, and the app's request that makes the call is still known. */
+/** Begins the call here, so that its wait in a Pool counts, and the app's request that makes it is still known. */
 function dispatchObserved(dispatcher: object, dispatch: Dispatch, options: DispatchOptions, handler: Handler): boolean {
   const known = (options as DispatchOptions | undefined)?.[CARRIER]
   if (known instanceof Dispatched) return send(known, dispatcher, dispatch, options, handler)
@@ -262,7 +262,7 @@ function adoptGlobals(): boolean {
   return adopted.size > before
 }
 
-/** Finds the Client of a connection, for a copy of undici that is not the global one. */
+/** Adopts the base class of a connection's Client, which may be of a copy of undici that is not the global one. */
 function adoptUserOf(socket: Socket): void {
   const client = valueUnder('client', socket)
   if (!(client instanceof EventEmitter)) return
