@@ -14,7 +14,7 @@ import { unblocking } from './redis-unblock.ts'
 export interface RedisLimits {
   /**
    * How long a command may take. Milliseconds. A budget with less time left applies instead. Commands that wait on
-   * purpose (BLPOP, XREAD with BLOCK, WAIT) are limited only by the budget; once sent to a Cluster, by nothing.
+   * purpose (BLPOP, XREAD with BLOCK, WAIT) are limited only by the budget; nothing limits one sent to a Cluster.
    * @default 10_000
    */
   readonly commandMs?: number | false
@@ -38,7 +38,7 @@ export function bound<T extends object>(client: T, limits: RedisLimits = {}): T 
 
 /** Commands that ioredis sends itself, one by one, on a new connection; failing one would break the connection. */
 const HANDSHAKE: ReadonlySet<string> = new Set(['auth', 'hello', 'info', 'select', 'client', 'readonly'])
-/** After their answer the connection only receives messages. */
+/** After the answer to one of these commands, the connection only receives messages. */
 const LISTENING: ReadonlySet<string> = new Set(['subscribe', 'psubscribe', 'ssubscribe', 'monitor'])
 const BLOCKING = new Set(
   'blpop brpop brpoplpush blmove blmovem blmpop bzpopmin bzpopmax bzmpop wait waitaof'.split(' '),
@@ -79,7 +79,7 @@ function patch(redis: Redis, commandMs: number): void {
   const open = (name: string, waits: boolean, parent: Budget | undefined, first?: Budget): Budget | Error => {
     const given = { phase: 'command', what: `the Redis command ${name.toUpperCase()}` } as const
     const budget = openBudget(waits ? Number.POSITIVE_INFINITY : commandMs, { ...given, parent })
-    // A command that waits on purpose has no limit, and is no cleanup.
+    // A command that waits on purpose is not cleanup, so it gets no grace period.
     const opened = budget instanceof Budget || waits ? budget : graces.open(parent, given, budget)
     if (opened instanceof Budget || first === undefined) return opened
     // The command must be sent with its pipeline, so it gets as much time as the first one.
@@ -143,7 +143,7 @@ function patch(redis: Redis, commandMs: number): void {
     const canBeUnblocked = waitsForData && !isCluster && stream === undefined
     const id = canBeUnblocked && parent !== undefined ? idBefore(command) : undefined
     const giveUp = (reason: Error): void => {
-      // In a cluster, Redis would give the next job to a command that was sent and given up.
+      // A command that was sent to a cluster goes on waiting: if it were given up, it would lose the next job.
       if (waitsForData && isCluster && redis.status === 'ready') return
       if (!isKept) givenUp.add(command)
       if (waits && redis.status === 'ready' && !isCluster) {

@@ -43,7 +43,7 @@ export function killQuery(connection: Connection): Cancellation | undefined {
 /** Undefined if no other connection to the same address is possible. */
 function configForKiller({ config, stream }: Connection): object | undefined {
   const { localPort, remoteAddress, remotePort } = stream
-  // A function opens another stream, which a port must identify. A single stream is in use.
+  // A function can open a second stream, if a client port identifies the thread. A stream object is in use already.
   if (config.stream) return typeof config.stream === 'function' && localPort !== undefined ? config : undefined
   if (config.socketPath) return config
   // A closed socket has no addresses.

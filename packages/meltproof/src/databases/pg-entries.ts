@@ -6,7 +6,7 @@ import type { Recovery } from './recovery.ts'
 const OVER = new Error('not sent')
 
 const ignore = (): void => {}
-/** What pg calls with parts of an answer. */
+/** Methods that pg calls with parts of an answer. */
 const IGNORED = {
   handleRowDescription: ignore,
   handleDataRow: ignore,
@@ -59,7 +59,7 @@ export class PgGate implements PgQuery {
     return this.#passed ? OVER : undefined
   }
 
-  /** Without a cancel no probe is needed. But once submit() has returned, pg waits for an answer: the probe's. */
+  /** Without a cancel no probe is needed. But once submit() has returned, pg needs an answer, so a probe is sent. */
   probe(needed: boolean): void {
     if (needed || !this.#submitting) this.#connection?.query('')
     else {

@@ -32,7 +32,7 @@ export function bound<T extends object>(client: T, limits: DatabaseLimits = {}):
   return client
 }
 
-/** pg's own connection timeout, if not set, becomes this multiple of acquireMs, so that pg ends waits given up here. */
+/** If pg's own connection timeout is not set, it becomes this multiple of acquireMs, to end waits given up here. */
 const BACKSTOP = 2
 
 function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {

@@ -9,7 +9,7 @@ import type { Command, Redis } from './redis-shapes.ts'
 /** Time between attempts, ms: the command may not have reached the server yet, or its answer may be on the way. */
 const AGAIN_MS = 20
 
-/** An answer that Redis has already sent counts; otherwise the command rejects with `reason`. `id`: from CLIENT ID. */
+/** Delivers an answer that Redis has sent already; else the command rejects with `reason`. `id` is from CLIENT ID. */
 export function unblocking(redis: Redis, command: Command, id: Promise<unknown>, reason: Error): Cancellation {
   return done => {
     const { reject } = command

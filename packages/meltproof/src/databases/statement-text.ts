@@ -2,7 +2,7 @@
 
 /** Spaces and comments before a statement, where tools put the name of the route. */
 const BEFORE = /^(?:\s+|--[^\n]*\n|#[^\n]*\n|\/\*[\s\S]*?\*\/)*/
-/** Only this many characters of a text are examined. The rest is data. */
+/** Only this many characters of a text are examined, because a longer text contains data. */
 const READ_CHARACTERS = 2000
 
 const ROLLS_BACK = /^(?:(?:rollback|abort)\b(?!\s+prepared)|xa\s+(?:end|rollback)\b)/i
@@ -37,7 +37,7 @@ export function cleansUp(text: string): boolean {
   return CLEANS_UP.test(statement) || UNLOCKS.test(statement)
 }
 
-/** True if the statement only restores the session. UNLOCK TABLES and SET autocommit would commit the transaction. */
+/** True if the statement only restores the session. UNLOCK TABLES and SET autocommit do not: they also commit. */
 export function tidiesSession(text: string): boolean {
   const statement = essence(text)
   return TIDIES.test(statement) || UNLOCKS.test(statement)

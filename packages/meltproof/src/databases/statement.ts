@@ -20,7 +20,7 @@ export interface Handle {
 
 export class Statement {
   readonly text: string
-  /** The budget in which it was called; undefined without one. */
+  /** The budget in which the app called the statement; undefined without one. */
   readonly within: Budget | undefined
   readonly call: Call | undefined
   budget: Budget
