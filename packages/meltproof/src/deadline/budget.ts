@@ -23,7 +23,7 @@ export type EndListener = (reason: Error) => void
 
 export class Budget {
   readonly startMs: number
-  /** The time of the budget from its start, ms; never more than its parent leaves it. Infinity for no limit. */
+  /** The time of the budget from its start, ms; never more than its parent had left. Infinity for no limit. */
   limitMs: number = Number.POSITIVE_INFINITY
   /** The limit without the parent, ms. */
   readonly #ownMs: number

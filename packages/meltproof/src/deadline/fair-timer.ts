@@ -96,7 +96,7 @@ function wake(): void {
   }
   if (heap.first !== undefined) wakeBy(heap.first.dueMs, nowMs)
   if (passed.length === 0) return
-  // The heartbeat is held until judge() runs, so that a stall during the last two turns counts too.
+  // The heartbeat keeps running until judge() runs, so that a stall during the last two turns counts too.
   if (heap.size > 0) holdCounted()
   // The loop polls once in each of these two turns, so that data which has arrived is read and handled.
   setImmediate(() => setImmediate(judge, passed))

@@ -3,9 +3,9 @@ import { Budget } from './budget.ts'
 import { currentBudget, openBudget, runWithBudget } from './context.ts'
 
 export interface WithinOptions {
-  /** Names the work in the error, which is logged: no secrets. @default 'the work' */
+  /** Names the work in the error. Must contain no secret, because errors are logged. @default 'the work' */
   readonly what?: string
-  /** The work is not started with less time than this, ms: work that needs 50 ms has no use for 20. @default 1 */
+  /** If less time than this is left, ms, the work is not started, because it could not finish. @default 1 */
   readonly needsMs?: number
   /**
    * Another signal that ends the work early; the promise rejects with its reason. A reason that is no Error becomes the
