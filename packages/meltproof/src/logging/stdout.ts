@@ -19,7 +19,7 @@ import { type Fd, STREAM_NAMES, standardSink, standardStream, streamsAreOne } fr
 export type { StdoutOptions } from './stdout/options.ts'
 export type { StreamStats } from './stdout/line-queue.ts'
 
-/** A flush later than this after its limit, ms, is another exit (the app survived a signal), with its own limit. */
+/** A flush that begins this long after the last one's limit, ms, gets a new limit: the app has survived a signal. */
 const SAME_END_MS = 100
 
 /** Restores the streams; waiting output is passed to them. A second call does nothing. @experimental */
@@ -100,7 +100,7 @@ function bufferStreams(settings: StdoutSettings, forget: () => void): Uninstall 
 
 /**
  * The returned function runs at the end of the process: it writes what the readers accept within `flushMs`, and reports
- * how many lines were lost. It returns earlier when everything is written, or when the rest only fails.
+ * how many lines were lost. It returns earlier when everything is written, or when all remaining writes fail.
  */
 function finalFlush(writers: ReadonlyMap<Fd, BufferedWriter>, settings: StdoutSettings): () => void {
   let deadlineMs = 0

@@ -1,6 +1,6 @@
 /**
- * Redacts values of secret names, and users before a host, in a request target or referer, and masks addresses. Pure,
- * in linear time.
+ * Redacts secret parameters and `user:password@` in a request target or referer, and masks addresses. Pure, in linear
+ * time.
  */
 import { type IsSecret, percentDecoded } from './secret-names.ts'
 

@@ -233,7 +233,7 @@ export class BufferedWriter {
     process.nextTick(() => this.emit('error', error))
   }
 
-  /** Emits only to listeners, so an error ends no process. A program that should end with its reader has a listener. */
+  /** Emits only if a listener exists, because Node ends the process for an 'error' event without a listener. */
   private emit(event: 'drain' | 'error', ...args: Error[]): void {
     for (const stream of this.streams) if (stream.listenerCount(event) > 0) stream.emit(event, ...args)
   }

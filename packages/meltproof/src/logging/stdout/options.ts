@@ -5,8 +5,8 @@ import { checkNumber, checkObject, rejectUnknown } from '../../options.ts'
 export interface StdoutOptions {
   /**
    * Memory that each stream may use for lines that wait for its reader, in bytes, 65,536 to 1,073,741,824. A write that
-   * begins while less than 16 KiB wait is accepted whole, and may exceed it. A later line that is longer is lost unless
-   * its stream is a file.
+   * begins while less than 16 KiB wait is accepted whole, even if it exceeds the limit. Any other line that is longer
+   * than the limit is lost, unless its stream is a file.
    * @default 8_388_608
    */
   readonly bufferBytes?: number
