@@ -1,7 +1,7 @@
 /**
- * The event loop's figures, named as in OpenTelemetry's `nodejs.eventloop.*` conventions. Delays come from the beats of
- * the stall ledger. Node's own monitor would wake the process another hundred times a second, and its delays include
- * its own period.
+ * The event loop's figures, named as in OpenTelemetry's `nodejs.eventloop.*` conventions. The heartbeat of
+ * signals/loop-stalls.ts measures the delays. Node's own monitor would wake the process another hundred times a second,
+ * and its delays include its own period.
  */
 import { type EventLoopUtilization, performance } from 'node:perf_hooks'
 import { now } from '../clock.ts'
@@ -48,7 +48,7 @@ export class EventLoop {
   }
 }
 
-/** The delays caused by a beat that was due `periodMs` after the last one and was `lateMs` late. */
+/** The delays that a late heartbeat shows: it was due `periodMs` after the last one, and was `lateMs` late. */
 export function waitsOf(periodMs: number, lateMs: number, tell: (delayMs: number, times: number) => void): void {
   const punctual = Math.round(periodMs / DUE_EVERY_MS) - 1
   if (punctual > 0) tell(0, punctual)

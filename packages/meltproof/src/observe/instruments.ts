@@ -80,7 +80,7 @@ export class SampledSeries {
 }
 
 /**
- * One request for each bucket of a histogram, by its trace id. Few requests are checked for a trace, so a service
+ * Keeps the trace id of one request for each bucket of a histogram. Few requests are checked for a trace, so a service
  * without tracing pays almost nothing.
  */
 export class Exemplars {

@@ -1,4 +1,4 @@
-/** Once a second, creates a span for a request that was shed or whose client left: the app's tracer sees neither. */
+/** Creates a span for at most one request a second that was shed or whose client left: the app sees no such request. */
 import { type ShedMessage, sheds } from '../channels.ts'
 import { now, wallClockMs } from '../clock.ts'
 import { LEFT } from '../record.ts'
