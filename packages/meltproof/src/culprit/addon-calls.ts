@@ -1,7 +1,7 @@
 /**
  * Watches the functions that native addons export, as sync-calls.ts does for those of Node. Most addons are loaded
- * before the first server listens, so meltproof/register loads this file with the first addon, in every process that
- * inherits its variables. So it imports nothing that loads a module of Node.
+ * before the first server listens, so meltproof/register loads this file with the first addon, also in processes that
+ * never listen. Therefore it must import nothing that loads a module of Node.
  */
 import type { Method } from '../replace-method.ts'
 import { TOKEN } from './shared-words.ts'

@@ -12,7 +12,7 @@ export interface CulpritOptions {
   /** Minimum duration of a stall to be named, ms from 50 to 60,000. @default 100 */
   readonly thresholdMs?: number
   /**
-   * Receives messages about stalls, each place once a minute, and the reason if stalls cannot be named.
+   * Receives messages about stalls, each place at most once a minute, and the reason if stalls cannot be named.
    * @default process.emitWarning
    */
   readonly onWarning?: (text: string) => void

@@ -38,9 +38,9 @@ export interface Judgement {
 }
 
 /**
- * A sample taken more than this after the question, ms, may have waited for native code and show a later line. A loop
- * in JavaScript answers after 0.2 to 0.6 ms (bench/culprit.ts). On a machine without free CPU it answers later, and
- * fewer places are named.
+ * A sample taken more than this after the watcher asked for it, ms, may have waited for native code and show a later
+ * line. A loop in JavaScript answers after 0.2 to 0.6 ms (bench/culprit.ts). On a machine without free CPU it answers
+ * later, and fewer places are named.
  */
 const PROMPT_MS = 2
 /** A sample covers at most this much time before and after it, ms, because the watcher may have been late. */
@@ -60,7 +60,7 @@ interface Weighed {
 export function judge(samples: readonly Sample[], fromMs: number, toMs: number): Judgement {
   const half = (toMs - fromMs) / 2
   let held = weigh(samples, fromMs, toMs)
-  // A single sample may hit any part of a turn with many short pieces of work.
+  // A turn may consist of many short pieces of work, so a single sample proves nothing.
   if (held.length < 2 && held.every(({ sample }) => sample.fromMs === sample.toMs)) return UNKNOWN
   let depth = 0
   for (;;) {

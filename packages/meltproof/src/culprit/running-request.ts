@@ -10,7 +10,7 @@ import { type NamedStall, type RunningRequest, stallNaming } from '../signals/na
 const CHEAP_SINCE_NODE = 24
 /** The trace id in a `traceparent` header (W3C Trace Context). */
 const TRACE_ID = /^[\da-f]{2}-(?!0{32})([\da-f]{32})-/
-/** Ids from clients are printed, so others than these are ignored. */
+/** Ids come from clients and are printed, so an id that does not match is ignored. */
 const PLAIN_ID = /^[\w.:/+=@-]{1,128}$/
 
 let storage: AsyncLocalStorage<RunningRequest> | undefined

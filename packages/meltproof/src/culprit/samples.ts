@@ -8,7 +8,7 @@ import { stackBelow } from './stack.ts'
 /** Maximum number of samples. In the longest stalls the watcher takes ten per second. */
 const MOST = 1000
 
-/** `token` is the number of the watcher's question. */
+/** `token` is the value of TOKEN when the watcher asked for the sample. */
 type Taken = Sample & { readonly token: number }
 
 export class Samples {
@@ -25,7 +25,7 @@ export class Samples {
   /** Called by the watcher, in the middle of running code. Returns a description of the innermost frame. */
   look(above: (...args: never[]) => unknown): string {
     const token = this.#shared.words[TOKEN]!
-    // If the tokens are equal, a watched native call has already answered this question.
+    // If the tokens are equal, a watched native call has already added the sample that the watcher asked for.
     if (this.#samples.at(-1)?.token !== token) {
       const atMs = now()
       this.#add({ token, askedAtMs: this.#askedAtMs, fromMs: atMs, toMs: atMs, ...stackBelow(above) })
@@ -37,7 +37,7 @@ export class Samples {
   /** A native call has returned during which the watcher asked for a sample. `before`: the token before the call. */
   caught(what: string, before: number, above: (...args: never[]) => unknown): void {
     let askedAtMs = this.#askedAtMs
-    // The report of the call replaces samples that were taken during it or right after it, because it is certain.
+    // The call certainly ran all this time, so its sample replaces those that were taken during or right after it.
     while ((this.#samples.at(-1)?.token ?? before) > before) askedAtMs = this.#samples.pop()!.askedAtMs
     const token = this.#shared.words[TOKEN]!
     this.#add({ token, askedAtMs, fromMs: askedAtMs, toMs: now(), ...stackBelow(above), cause: what })

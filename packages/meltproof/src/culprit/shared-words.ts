@@ -1,6 +1,6 @@
 /** The memory that the main thread and its watcher share. */
 
-/** Indexes of words in the shared Int32Array. TOKEN counts the questions of the watcher. */
+/** Indexes of words in the shared Int32Array. TOKEN counts the samples that the watcher has asked for. */
 export const TOKEN = 0
 /** 1 while the inspector is open, and from the moment when the watcher must end. */
 export const PAUSED = 1
@@ -11,7 +11,7 @@ export const CONNECTED = 3
 
 /** Indexes of times in the shared Float64Array, ms of the system's monotonic clock. */
 export const BEAT_AT = 0
-/** When the watcher will take a sample, unless a beat arrives first. */
+/** When the watcher will ask for a sample, unless the main thread's next heartbeat arrives first. */
 export const DUE_AT = 1
 export const ASKED_AT = 2
 

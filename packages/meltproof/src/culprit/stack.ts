@@ -13,7 +13,7 @@ const FOLDER = quietly(() => fileURLToPath(new URL('..', import.meta.url)))
 /** meltproof's own frames are never the culprit. In an app bundled into one file they cannot be distinguished. */
 const OURS = FOLDER !== undefined && /[\\/]meltproof[\\/](?:src|dist)[\\/]$/.test(FOLDER) ? FOLDER : undefined
 const LIBRARIES = `${sep}node_modules${sep}`
-/** Node loads this module too, but that is the start of the app. */
+/** Node's loader calls the main module too, but its code counts as the app's, not as loading a module. */
 const MAIN = quietly(() => realpathSync(process.argv[1]!))
 
 type Stack = Pick<Sample, 'frames' | 'cause'>

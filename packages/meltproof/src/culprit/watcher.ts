@@ -1,5 +1,5 @@
 /**
- * The code of the worker thread. It sleeps until a beat of the main thread is overdue, and then has the main thread
+ * The code of the worker thread. It sleeps until a heartbeat of the main thread is overdue, then has the main thread
  * sample its own stack repeatedly. V8 runs the sampling as an interrupt, in the middle of a loop or a regular
  * expression. Native code continues, and the sample is taken when it returns. The thread uses only `Runtime.evaluate`
  * of the inspector, on a session that is open only during a stall: no debugger is enabled, and no `debugger;` statement

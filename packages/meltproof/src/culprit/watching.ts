@@ -22,7 +22,7 @@ import { type WatcherData, watch } from './watcher.ts'
 const LOOK = Symbol.for('meltproof.culprit.look')
 const EXPRESSION = `globalThis[Symbol.for('${LOOK.description}')]?.()`
 
-/** A beat may be this late before the watcher samples, ms: most turns of a busy loop take less. */
+/** A heartbeat may be this late before the watcher samples, ms: most turns of a busy loop take less. */
 const LATE_MS = 25
 const FIRST_BEAT_MS = 1000
 /** The inspector may be opened and closed at any time; it is checked at this interval, ms. */
@@ -159,7 +159,7 @@ export class Watching {
     }
   }
 
-  /** The stalls in this interval, including one that the next beat, in this turn of the loop, will report. */
+  /** The stalls in this interval, including one that has just ended and that the next heartbeat will report. */
   #between(fromMs: number, toMs: number): readonly NamedStall[] {
     const ended = this.#named.between(fromMs, toMs)
     const nowMs = now()
