@@ -55,7 +55,7 @@ function sentBytes(times: RequestTimes, request: IncomingMessage, response: Node
 
 function givenBytes(times: RequestTimes, request: IncomingMessage, response: NodeResponse): number | undefined {
   const { byteCount: before } = times
-  // The response never got the socket, so nothing was sent.
+  // The count never began. If the response never got a socket either, nothing was sent.
   if (before === -1) return response.writableFinished || response.socket !== null ? undefined : 0
   const { _header: head, _headerSent: headSent } = response
   if (headSent === false) return 0

@@ -16,8 +16,8 @@ import { beginCount, bodyBytes } from './body-bytes.ts'
 import type { Exchange } from '../server/request/exchange.ts'
 
 /**
- * The core loads this file for the first recorded request. Code that observes calls this earlier: in an app bundled
- * into one file, the core's own load would be a moment too late.
+ * The core loads this file for the first recorded request. Code that observes requests, such as metrics(), calls this
+ * function earlier, because in an app bundled into one file the core's own load would be too late.
  */
 export function enableRequestTiming(): void {
   registerRequestObserver({ latenessNow, run, publish, shedRecordsOf: source => new TalliedSheds(source) })

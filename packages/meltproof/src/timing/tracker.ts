@@ -1,4 +1,4 @@
-/** Splits the time of recorded requests and calls with the help of the stall ledger. */
+/** Splits the time of recorded requests and calls into parts, using the stalls that signals/loop-stalls.ts records. */
 import { performance } from 'node:perf_hooks'
 import { calls, passingRequests, requests, stalls } from '../channels.ts'
 import { observeHttpCalls } from '../outbound/observe.ts'
@@ -24,7 +24,7 @@ let learnedAtMs = Number.NEGATIVE_INFINITY
 const watchers = new Set<CallWatcher>()
 let pending = 0
 let unlisten: (() => void) | undefined
-/** The loop's idle time at the end of the last stall: once it has grown, the loop has turned to new events. */
+/** The loop's idle time at the end of the last stall. Once it has grown, the loop has handled all earlier events. */
 let idleAtStallEndMs = Number.POSITIVE_INFINITY
 
 export function watchCalls(watcher: CallWatcher): () => void {
