@@ -5,7 +5,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** Header field with the criticality of a request. Counts only from trusted callers, or as the `criticalityHeader`. */
+/** Header field with the criticality of a request. Honoured from trusted callers, or if it is `criticalityHeader`. */
 export const CRITICALITY_FIELD = 'x-meltproof-criticality'
 
 /** Header field on an answer that forbids a retry. Envoy obeys it, and so does meltproof (outbound/retry.ts). */
@@ -80,7 +80,7 @@ export function runInChain<R>(chain: Chain, fn: () => R): R {
   return storage.run(chain, fn)
 }
 
-/** Gives each request a chain, because outbound calls inform lower tiers, until the returned function is called. */
+/** Until the returned function is called, each request gets a chain, because outbound calls inform lower tiers. */
 export function tellsTiers(): () => void {
   tellers++
   return () => {

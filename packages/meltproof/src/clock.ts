@@ -7,7 +7,7 @@ import { performance } from 'node:perf_hooks'
  */
 export const now: () => number = () => performance.now()
 
-/** Monotonic ms on the clock that all threads share. Uses no outer variable: culprit/ sends its text to a thread. */
+/** Monotonic ms on the clock that all threads share. Uses no outer variable: a thread of culprit/ gets it as text. */
 export const threadsClockMs: () => number = () => Number(process.hrtime.bigint()) / 1e6
 
 /** Milliseconds since 1970, for times that people read. Never subtract two of them: the wall clock jumps. */

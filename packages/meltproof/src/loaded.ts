@@ -11,7 +11,7 @@ export function isLoaded(name: string): boolean {
   return moduleLoadList?.includes(`NativeModule ${name}`) ?? true
 }
 
-/** True in a worker of a cluster. Others must not load `node:cluster` and `child_process`, which workers have loaded. */
+/** True in a worker of a cluster. Workers have loaded `node:cluster` already; other processes must not load it here. */
 export function isWorker(): boolean {
   return isLoaded('cluster') && loadedCluster().isWorker
 }

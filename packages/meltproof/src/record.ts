@@ -39,7 +39,7 @@ export interface RequestRecord {
   readonly totalMs: number
   /** Part of `totalMs`: waiting at the gate. */
   readonly queuedMs: number
-  /** Part of `totalMs`: stalls of the event loop, without the handler's synchronous start. 0 without a stall ledger. */
+  /** Part of `totalMs`: stalls of the event loop, without the handler's synchronous start. 0 if none were recorded. */
   readonly stalledMs: number
   /** Part of `totalMs`: waiting for dependencies and for connections to them. Calls at the same time count once. */
   readonly dependencyMs: number
