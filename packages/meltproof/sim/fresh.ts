@@ -43,7 +43,7 @@ const hangs =
 const ordersDb = new Connections(10)
 const payments = new Connections(4)
 const partnerSockets = new Connections(5)
-/** 8 ms on the way, and a socket for 120 ms. */
+/** A call to the partner takes 8 ms on the way, and then holds a socket for 120 ms. */
 const partnerCall = (nowMs: number): Taken => {
   const { takesMs } = partnerSockets.query(nowMs + 8, 120)
   return { takesMs: 8 + takesMs, ownMs: 128 }

@@ -60,7 +60,7 @@ export interface InstanceRequest extends Entry, Serving {
 export interface InstanceHooks<R extends InstanceRequest> {
   readonly answered: (request: R) => void
   readonly shed: (request: R) => void
-  /** It entered service after it had waited this long at the gate. */
+  /** The request entered service after it had waited this long at the gate. */
   readonly started?: (waitedMs: number) => void
 }
 
@@ -268,7 +268,7 @@ export class Instance<R extends InstanceRequest> {
     request.state = 'over'
   }
 
-  /** Replaces the earlier call, like the real timer. */
+  /** Replaces an earlier wake-up that is still pending, as the real timer does. */
   #wakeAfter(ms: number): void {
     const wake = ++this.#wakes
     this.loop.setTimer(ms, () => {
@@ -304,7 +304,7 @@ export class Instance<R extends InstanceRequest> {
     })
   }
 
-  /** Releases its permit although it was not answered. `ended`: its handler was seen to end. */
+  /** Releases the permit of a request that was not answered. `ended`: the end of its handler was seen. */
   #drop(request: R, ended = false): void {
     if (!this.#serving.delete(request)) return
     request.state = 'over'

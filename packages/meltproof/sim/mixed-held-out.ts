@@ -284,9 +284,9 @@ const SCARCE: readonly Scenario[] = [
       ])
     },
   }),
-  // Suggestions, 8 % of 300/s, come from a service over sixteen sockets in 20 ms, and from 20 to 35 s in 900: 17.8/s of
-  // the 24/s. The others hold one of ten connections for 15 ms. What waits is less than 2 % of all requests, so no
-  // request need be shed: the ideal is all the others.
+  // Suggestions, 8 % of 300/s, hold one of sixteen sockets for 20 ms, and for 900 ms from 20 to 35 s: then 17.8/s of
+  // the 24/s are answered. The others hold one of ten connections for 15 ms. The suggestions that wait are less than
+  // 2 % of all requests, so no request need be shed: the ideal is all the others.
   scarce('suggestions, 8 % of 300/s, take 900 ms instead of 20 for 15 s', {
     workload: {
       ...onePath(

@@ -81,8 +81,8 @@ export function uniformly(places: number, parts: readonly Part[]): number {
 }
 
 /**
- * The same for a scarce core with `cpuMs` per second. Each served request also costs its parsing, and each shed its
- * share.
+ * Uniform admission when a core with `cpuMs` per second is scarce. Each served request also costs PARSE, and each shed
+ * costs SHED.
  */
 export function uniformlyOfCore(parts: readonly Part[], cpuMs = 1000): number {
   const sheds = parts.reduce((sum, { rate }) => sum + rate * SHED, 0)

@@ -1,6 +1,6 @@
 /**
- * The time that a request takes on an otherwise idle service, and when its answer is late: when other requests delay it
- * beyond the promise. An answer that needs 5 s by itself is late after 6 s.
+ * The time that a request takes on an otherwise idle service, and when its answer is late. A request that takes longer
+ * than the SLO by itself is late when other requests delay it by another SLO: one of 5 s is late after 6 s.
  */
 import type { Step } from './workload.ts'
 
@@ -19,5 +19,5 @@ export function ownTimeOf(steps: readonly Step[], coldness: number): number {
   return ms
 }
 
-/** How long after its arrival an answer is still on time. */
+/** How long after the arrival of its request an answer is still on time. */
 export const inItsTimeMs = (ownMs: number, sloMs: number): number => (ownMs > sloMs ? ownMs + sloMs : sloMs)

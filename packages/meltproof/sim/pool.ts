@@ -8,7 +8,7 @@ export class Pool {
     this.#free = size
   }
 
-  /** Calls back with a connection held. */
+  /** Calls `use` once a connection is free, and holds it until release(). */
   acquire(use: () => void): void {
     if (this.#free === 0) {
       this.#waiting.push(use)

@@ -33,7 +33,7 @@ export const coreServes = (ms: number, rate: number, cpuMs?: number): number => 
 export const uniform = (random: Random, from: number, to: number): number => from + (to - from) * random.next()
 
 /**
- * Connections apart from the simulator's one pool. They serve first come, first served, and start a query at the time
+ * Connections outside the simulator's pools. They serve first come, first served, and start a query at the time
  * that `usableFrom` returns, at the earliest. Use them from a `pool` step of an unlimited pool (`ROOM`).
  */
 export class Connections {
@@ -67,7 +67,7 @@ export class Connections {
   }
 }
 export const ROOM = 1_000_000
-/** Resets these before each run, because the core is made anew for every run. */
+/** Resets these objects before each run: every run creates its core with the returned function. */
 export const anew =
   (...all: { reset(): void }[]): (() => Core) =>
   () => {

@@ -38,7 +38,7 @@ export interface SimResult {
   readonly good: number
   readonly shed: number
   readonly gaveUp: number
-  /** Later than the promise because of other requests (own-time.ts). Includes requests never answered. */
+  /** Answered late because of other requests (own-time.ts). Includes requests that were never answered. */
   readonly late: number
   /** Answered on time (own-time.ts), whatever the status. */
   readonly inItsTime: number

@@ -97,7 +97,7 @@ export interface Workload {
   readonly warmUp?: { readonly times: number; readonly requests: number }
   /** The core, made anew for every run. @default a core that no other process uses */
   readonly core?: (random: Random) => Core
-  /** Every request opens a connection, through this many listening sockets. @default standing connections */
+  /** Every request opens a connection, through this many listening sockets. @default connections are kept open */
   readonly fresh?: { readonly lanes: number; readonly acceptCostMs: number }
   /** The number of users, who are equally active. @default 0: requests have no user */
   readonly users?: number

@@ -1,4 +1,4 @@
-/** The balancers compared. The members inform the balancers of the last three arms of their capacity. */
+/** The balancers compared. In the last three arms, the members inform the balancer of their capacity. */
 import { LeastConnections } from './balancers/least-connections.ts'
 import { RoundRobin } from './balancers/round-robin.ts'
 import { WeightedByReport } from './balancers/weighted-by-report.ts'

@@ -22,7 +22,7 @@ export interface Try {
   readonly over: (outcome: Outcome, atMs: number, report: LoadReport | undefined, mark: boolean) => void
 }
 
-/** A request in a process. Its own calls inherit from it. */
+/** A request in a process. If it is a retry, the calls that it makes count as retries too. */
 export interface FleetRequest extends InstanceRequest {
   readonly try: Try
   readonly member: Member
@@ -130,7 +130,7 @@ export class Member {
   }
 
   /**
-   * Drains like guard.drain(): reports not ready at once, serves until balancers know, then finishes the open requests.
+   * Drains like guard.drain(): reports not ready at once, serves for `delayMs`, then finishes the open requests.
    */
   drain(delayMs: number, ended: () => void): void {
     if (this.state !== 'up') return
@@ -183,7 +183,7 @@ export class Member {
     })
   }
 
-  /** Runs in the loop of the process, once it gets there. */
+  /** Runs `task` in the loop of the process, at `atMs` or as soon as the loop has time after it. */
   inLoop(atMs: number, task: (loop: Loop) => void): void {
     const loop = this.#instance?.loop
     if (loop === undefined) return

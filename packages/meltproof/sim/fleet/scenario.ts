@@ -1,4 +1,4 @@
-/** A fleet in trouble, the results of perfect balancing and admission, and how near to them a run came. */
+/** A scenario for a fleet, the result of perfect balancing and admission, and how near to it a run came. */
 import type { FleetPlan, FleetResult } from './fleet.ts'
 
 export interface FleetScenario extends FleetPlan {

@@ -16,10 +16,10 @@ const ANSWERS = 24
 const RISES = 1.15
 /** This many flat measurements in a row end the search. */
 const FLAT = 2
-/** Below this share of the best, the limit is below the knee. */
+/** If throughput is below this share of the best, the limit is below the knee. */
 const FELL = 0.85
 const PROBE_EVERY_MS = 16_000
-/** The limit holds at least this much work, ms, on a busy loop and elsewhere. */
+/** The limit is at least the best throughput times this, ms: on a busy loop, and elsewhere. */
 const FLOOR_LOOP_MS = 50
 const FLOOR_ELSEWHERE_MS = 100
 /** The loop is the scarce resource when it is busy for this share of the time. */

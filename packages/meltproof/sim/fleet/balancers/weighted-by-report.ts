@@ -79,7 +79,7 @@ export class WeightedByReport implements Balancer {
     this.update(nowMs)
   }
 
-  /** Retries like host_selection_retry_max_attempts. */
+  /** Retries as Envoy does with host_selection_retry_max_attempts. */
   choose(avoid?: Server): Server | undefined {
     let server = this.#schedule.next()
     for (let again = 0; server === avoid && server !== undefined && again < AGAIN; again++)
