@@ -1,14 +1,15 @@
 /**
- * Measures a dependency that melts, and its callers: bare, with a circuit breaker (opossum), and with `adaptive: true`.
+ * Measures a dependency that is overloaded or fails, and its callers: bare, with a circuit breaker (opossum), and with
+ * `adaptive: true`.
  *
  *   node bench/adaptive.ts [--rounds 3] [--only melts,...]
  *
  * The dependency has a pool of 10 connections of 50 ms: 200 answers/s. Its callers wait for 1 s at most. Each run is 2
  * s of 100 calls/s, 5 s of trouble, and 4 s of 100 calls/s. Goodput: good answers per second during the trouble.
  * Recovery: time from the end of the trouble until 90 % of the calls of 500 ms are answered. Calls: how many reached
- * the dependency during the trouble. The limit was developed with `melts` in view; the other cases were written before
- * they were first run. It also measures origins that refuse excess calls (lib/refusing.ts), and compares several fixed
- * limits.
+ * the dependency during the trouble. The limiter was developed with the results of `melts`; the other cases were
+ * written before they were first run. It also measures origins that refuse excess calls (lib/refusing.ts), and compares
+ * several fixed limits.
  *
  * With --only, the other results stay. Writes bench/results/adaptive.json and docs/benchmarks-adaptive.md.
  */

@@ -4,7 +4,7 @@
  *
  *   node bench/audit-planted.ts [--mixes 24] [--seed 1] [--dry]
  *
- * It should find 95 % of the planted causes, and report no other cause. Ends with 3 otherwise.
+ * It should find 95 % of the planted causes, and report no other cause. Exit code 3 otherwise.
  * Writes bench/results/audit-planted.json unless --dry. Build first; about twenty seconds a mix.
  */
 import { readFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ const IN_A_MIX = 5
 const LEAST_SHARE = 0.95
 const FRAMEWORKS = ['http', 'express', 'fastify'] as const
 
-/** Expected cause of each plant. The last two are properties of the server and have no path. */
+/** The cause that the audit must find for each planted name. The last two concern the server and have no path. */
 const PLANTS: Readonly<Record<string, Cause>> = {
   hashPassword: 'loop-held',
   parseReport: 'loop-held',

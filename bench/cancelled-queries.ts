@@ -10,7 +10,7 @@
  * `protect` is a server that is protected with { deadlineMs }; `patient` is `within` at exactly the capacity of the
  * pool, without a deadline. --source measures another version of the library.
  *
- * Bar: at least 90 % of the patient answers, at most 20 new connections.
+ * Bar: at least 90 % of the good answers of `patient`, at most 20 new connections.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

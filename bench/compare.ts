@@ -1,5 +1,5 @@
 /**
- * Does `meltlab compare` call chance a difference, and does it find one of 5 %?
+ * Checks how often `meltlab compare` reports a difference where there is none, and how often it finds one of 5 %.
  *
  *   node bench/compare.ts [rounds]             a hundred comparisons of a program with itself, and a hundred with one that is
  *                                              5 % slower, on made-up machines whose noise is assumed

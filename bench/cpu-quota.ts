@@ -12,7 +12,7 @@
  * Takes half an hour in all.
  *
  * Bars: under register, with load reports or without, at least 97 % of the goodput of the best arm, a p99 of at most
- * 0.5 s, no answer later than a second, and below the capacity no more sheds than bare has late answers. Ends with 3
+ * 0.5 s, no answer later than a second, and below the capacity no more sheds than bare has late answers. Exit code 3
  * when a bar is missed. Writes bench/results/cpu-quota.json and the table in docs/fleet.md.
  */
 import { join } from 'node:path'
@@ -70,7 +70,7 @@ const where = conditions()
 const cores = coresOf(allowedCores())
 const page = join(import.meta.dirname, '../docs/fleet.md')
 
-/** This time does not count: V8 compiles, which takes seconds with a quarter of a core, and the limit settles. */
+/** Warm-up, s. V8 compiles, which takes seconds with a quarter of a core, and the limit settles. Not measured. */
 const LEARNS_S = 10
 const TIMEOUT_MS = 3000
 const CONNECTIONS = 400
@@ -83,7 +83,7 @@ interface Held {
   readonly stop: () => Promise<void>
 }
 
-/** Starts the service, and then puts it into the group. A container holds its process from the start. */
+/** Starts the service, and then puts it into the group. Unlike in a container, the start itself is not limited. */
 async function start(
   context: Context,
   cpu: CpuGroup,

@@ -1,5 +1,5 @@
 /**
- * Which line held the event loop? Plants stalls of 100 ms to 3 s in fifteen forms in a server under register with
+ * Which line blocked the event loop? Plants stalls of 100 ms to 3 s in fifteen forms in a server under register with
  * MELTPROOF_CULPRIT=on, and compares the line it names with the line that the source of the server marks. Build first.
  *
  *   node bench/culprit.ts [--count 500] [--seed 1] [--fresh] [--dry]
@@ -13,7 +13,7 @@
  * at rest, then the CPU and the latency of requests, alternating.
  *
  * Bars: 95 % right, none wrong. At rest, 0.5 % of a core and 4 MB. A request takes at most 1.01 times the CPU, and its
- * median and p99 are at most 1.01 times as long. Ends with 3 when a bar is missed. Writes bench/results/culprit.json
+ * median and p99 are at most 1.01 times as long. Exit code 3 when a bar is missed. Writes bench/results/culprit.json
  * and the table in docs/culprit.md.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'

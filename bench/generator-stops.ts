@@ -1,11 +1,11 @@
 /**
- * Does a generator that was stopped ever certify what the stop caused? It is stopped once in each run, for 1 to 100 ms,
- * in two hundred runs at four loads. Runs without a stop are the truth.
+ * Checks that a load generator that was stopped for a moment never certifies a latency that the stop caused. In two
+ * hundred runs at four loads it is stopped once each, for 1 to 100 ms. Runs without a stop are the truth.
  *
  *   node bench/generator-stops.ts [stops]
  *
  * A certificate is wrong when a figure exceeds the worst of the runs without a stop by more than a certificate allows.
- * Exit code 1 when there is one, or when no run without a stop is certified, although these are on a quiet machine.
+ * Exit code 1 when a certificate is wrong, or when no run without a stop is certified: on a quiet machine most are.
  */
 import { doubtedMs, FIGURES } from '../packages/lab/src/load/certify.ts'
 import { seededRandom } from '../packages/lab/src/load/random.ts'

@@ -14,7 +14,7 @@
  * certainly contains the truth when it contains both bounds, which is counted too; the lateness of vegeta makes the
  * bounds too wide.
  *
- * The bar: at most one run of twenty misses. Ends with 3 when more do.
+ * The bar: at most one run of twenty misses. Exit code 3 when more do.
  *
  * A run in which other processes used a tenth of a core or more is repeated. At most --runs runs are repeated at each
  * rate.

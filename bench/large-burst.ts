@@ -1,6 +1,6 @@
 /**
- * A burst of three seconds of work, on a server that has rested: how many requests are answered, bare and protected, in
- * turns.
+ * Sends a burst of three seconds of work to a server that was idle, and counts the answers: bare and protected,
+ * alternating.
  *
  *   node bench/large-burst.ts [rounds]
  */
@@ -15,7 +15,7 @@ import { protect } from '../packages/meltproof/src/index.ts'
 const REQUESTS = 600
 /** CPU time of a request, ms. */
 const WORK_MS = 5
-/** Longer than any pause that counts as part of a load, ms. */
+/** Idle time before the burst, ms: so long that meltproof does not take the burst for part of the load before it. */
 const REST_MS = 6000
 
 if (process.send !== undefined) serve(process.argv[2] === 'protected')

@@ -10,7 +10,7 @@
  * stopped and started again; --fresh begins again. All 20 rounds take about two hours.
  *
  * Bars: at 10x, bare is killed in most runs, and protected is killed in none and continues to serve; at half, protected
- * sheds no request. Ends with 3 when a bar is missed. Writes bench/results/memory-cgroup.json and the table in
+ * sheds no request. Exit code 3 when a bar is missed. Writes bench/results/memory-cgroup.json and the table in
  * docs/memory.md.
  */
 import { spawn } from 'node:child_process'

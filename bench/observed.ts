@@ -1,14 +1,14 @@
 /**
  * Measures the cost of observing: the server's own CPU per request on hello world, under protect() alone and with
- * metrics() added (timelines, verdicts, stall ledger, histograms), at one fixed rate. One process switches it on and
+ * metrics() added (timelines, verdicts, stalls, histograms), at one fixed rate. One process switches metrics() on and
  * off every second, and the last three fifths of each second count; the figure is the median of the ratios of
- * neighbouring turns. Then it measures an idle process: with nothing, with the heartbeat of the stall ledger, and with
- * metrics(). Then the same for sheds, with metrics() and accessLog() on.
+ * neighbouring turns. Then the same for sheds, with metrics() and accessLog() on. Then it measures an idle process:
+ * without observers, with the heartbeat that detects stalls (`ledger`), and with metrics().
  *
  *   node bench/observed.ts [--seconds 300] [--rate 10000] [--idle-rounds 5]
  *
- * Bars: <= 2 % of hello-world throughput, and of a shed; the ledger <= 0.5 % of a core. Writes bench/results/observed.json
- * and docs/costs.md.
+ * Bars: <= 2 % of hello-world throughput, and of a shed; the heartbeat <= 0.5 % of a core. Writes
+ * bench/results/observed.json and docs/costs.md.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ import { writeCosts } from './lib/write-costs.ts'
 const TURN_MS = 1000
 /** Time in which V8 compiles again the code that it had compiled for the other state. */
 const SETTLE_MS = 400
-/** Turns in which V8 compiles both. */
+/** The first turns are not counted, because V8 compiles the code of both states in them. */
 const WARM_UP_TURNS = 6
 
 const options = scriptOptions(import.meta.filename, {

@@ -9,7 +9,7 @@
  * the call waits. Needs redis-server (Debian: redis-server); PostgreSQL comes from npm. With --only, the other results
  * stay. Writes bench/results/outbound.json, docs/benchmarks-outbound.md and docs/costs.md.
  *
- * Bars: 0 false timeouts of 500 per client; all true timeouts are reported, within 20 ms plus the stall credit.
+ * Bars: 0 false timeouts of 500 per client; all true timeouts are reported, within 20 ms plus the extension by stalls.
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -26,7 +26,7 @@ import { type AppNotes, distil, stolenShare } from './recording/distil.ts'
 import { RECORDED, type Recorded } from './recording/workloads.ts'
 
 const SLO_MS = 1000
-/** The number of standing connections that the bars name. */
+/** Standing connections, as many as in bench/shed-cost.ts. */
 const STANDING = 1500
 /** Users when the capacity is measured: enough for any of the apps. */
 const USERS = 20

@@ -7,8 +7,8 @@
  *   node bench/recovery.ts --page        only writes docs/recovery.md
  *
  * Stores its results in bench/results/recovery.json, and writes docs/recovery.md from all of them. Waits until the
- * machine is quiet, and ends with 1 if it does not become quiet. Ends with 3 when a protected app of this run did not
- * recover in time, unless the app cannot be judged.
+ * machine is quiet. Exit code 1 if it does not become quiet, 3 when a protected app of this run did not recover in
+ * time, unless the app cannot be judged.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,8 +1,8 @@
 /**
  * Restarts four instances under meltproof, one after another and under load, behind a balancer with the configuration
  * of deploy/: SIGTERM, drain, a new process at the same ports, then the next one when the balancer uses the new
- * process. Each round is one restart, with GETs and POSTs of users that return at once. Ends with 1 when a request was
- * lost, or answered with a status other than 2xx and 503. A round in which this machine stopped is repeated.
+ * process. Each round is one restart under GETs and POSTs of closed-loop users. Exit code 1 when a request was lost, or
+ * answered with a status other than 2xx and 503. A round in which this machine stopped is repeated.
  *
  *   node bench/rolling-restarts.ts [--quick] [--restarts 100] [--requests 1000000] [--behind haproxy,envoy]
  */
@@ -96,7 +96,7 @@ async function restart(balancer: Balancer, instances: Instance[], n: number): Pr
   const { app, ports } = instances[n]!
   process.kill(app.pid, 'SIGTERM')
   const how = await app.exited
-  // After the drain, the instance raises the signal that ended it again.
+  // After the drain, the instance sends the signal to itself again, and ends by it.
   if (how !== 'was ended by SIGTERM') throw new Error(`an instance ${how}: ${app.lastWords()}`)
   await app.stop()
   instances[n] = await startInstance(context, true, env, ports as Ports)

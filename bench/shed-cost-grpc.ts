@@ -4,7 +4,7 @@
  *
  *   node bench/shed-cost-grpc.ts [--rounds 5] [--rate 1500] [--seconds 4]
  *
- * Writes bench/results/shed-cost-grpc.json, from which `npm run apps` derives the most that a gRPC server can keep.
+ * Writes bench/results/shed-cost-grpc.json, from which `npm run apps` derives the highest goodput of a gRPC server.
  */
 import { writeFileSync } from 'node:fs'
 import http2 from 'node:http2'

@@ -1,4 +1,4 @@
-/** Where and when a benchmark ran, and whether the machine was quiet enough to believe it. */
+/** Where and when a benchmark ran, and whether the machine was quiet enough to trust the result. */
 import { readFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { commitHere } from '../../packages/lab/src/experiment/commit.ts'

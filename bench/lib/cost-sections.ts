@@ -63,7 +63,7 @@ export interface CallCost extends Conditions {
 
 /** Maximum cost of a request, as a multiple of bare. */
 const BARS = { standing: 1.05, short: 1.08 }
-/** Maximum that meltproof adds to a start, in ms of CPU and MB of memory, by the beginning of a row. */
+/** Maximum that meltproof adds to a start, in ms of CPU and MB of memory. A key is the beginning of an arm's name. */
 const START_BARS: Readonly<Record<'no server' | 'a server', Pick<StartFigures, 'cpuMs' | 'rssMb'>>> = {
   'no server': { cpuMs: 5, rssMb: 2 },
   'a server': { cpuMs: 35, rssMb: 8 },

@@ -38,7 +38,7 @@ export interface Culprit extends Stretch {
 export interface Report {
   readonly stalls: readonly Planted[]
   readonly culprits: readonly Culprit[]
-  /** Other times in which the loop was held: the start, and the preparation of stalls. */
+  /** Other times in which the loop was blocked: the start, and the preparation of stalls. */
   readonly others: readonly Stretch[]
   /** The lines that run in `others`. */
   readonly prepares: { readonly file: string; readonly lines: readonly number[] }

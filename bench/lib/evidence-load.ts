@@ -27,11 +27,11 @@ export interface Asked {
 
 export interface Became {
   offered: number
-  /** 2xx within the promise. */
+  /** Answered 2xx within PROMISE_MS. */
   good: number
-  /** Answered within their own time and the promise, with any status, and not shed. */
+  /** Answered with any status but 503 within PROMISE_MS; work that takes longer alone has PROMISE_MS on top of that. */
   inItsTime: number
-  /** Later than that, or never. */
+  /** Answered later than that, or never. */
   late: number
   /** 503. */
   shed: number

@@ -9,7 +9,7 @@ export interface EvidenceWorkload {
   readonly over?: 'http1' | 'http2'
   /** Connections of the server's pool. @default 10 */
   readonly pool?: number
-  /** The thread pool does this many "threads" per second. The server determines the number of rounds for it. */
+  /** Hashes per second that the thread pool can do. The server finds the number of PBKDF2 rounds for this. */
   readonly threadsPerSecond?: number
   /** The server shares one core with this number of busy processes. */
   readonly busyNeighbours?: number
@@ -56,7 +56,7 @@ const CHEAP_AS_BARE = 'the cheap route at most 2 points below bare'
 const cheapAsBare = (mine: Outcome, bare: Outcome): boolean =>
   goodShare(mine, 'cheap') >= goodShare(bare, 'cheap') - 0.02
 const perSecond = ({ became, seconds }: Outcome, name: string): number => became[name]!.good / seconds
-/** Whether the core was available. */
+/** True if bare answered its hits in time, so that the core was available. */
 const hitsInTime = (bare: Outcome): boolean => perSecond(bare, 'hits') >= 285
 
 /** 200/s that burn 0.2 ms each, and `heavyPerSecond` that burn 20 ms each, in twenty turns of the loop. */

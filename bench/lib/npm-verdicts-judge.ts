@@ -17,7 +17,7 @@ export function outcomeOf({ closedLoop: [least, most], melt, bare, protected: gu
   return isNear && arms.every(arm => agrees(arm, least, most)) ? 'right' : 'wrong'
 }
 
-/** Whether melt's word agrees with vegeta's count for some capacity in the range. */
+/** True if melt's verdict agrees with vegeta's count for some capacity in the range. */
 function agrees({ vegeta, melt }: ArmVerdict, least: number, most: number): boolean {
   return rankOf(melt) >= rankOf(vegeta / most) && rankOf(melt) <= rankOf(vegeta / least)
 }

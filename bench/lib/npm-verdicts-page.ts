@@ -41,7 +41,7 @@ export interface NpmVerdicts {
 }
 
 /**
- * The sentences by app.
+ * Returns the handwritten notes by app.
  * @param notes such as `nestjs: it stood still at 4x`
  * @throws Error for an app without a verdict
  */

@@ -1,11 +1,12 @@
 /**
- * The server that bench/observed.ts measures: under protect(), with all observing on or off.
+ * The server that bench/observed.ts measures: under protect(), with observers on or off.
  *
  *   turns MS SETTLE_MS hello | shed
- *     Answers hello world, or sheds all but 50 requests per second. Observing switches on and off every MS milliseconds
- *     from the first message on. The first SETTLE_MS of each turn do not count. Answers a message with the turns.
+ *     Answers hello world, or sheds all but 50 requests per second. Observers are switched on and off every MS
+ *     milliseconds from the first message on. The first SETTLE_MS of each turn do not count. Answers a message with the
+ *     turns.
  *   idle nothing | ledger | observed
- *     Idles: with nothing on, with the heartbeat of the stall ledger, or with metrics().
+ *     Idles: without observers, with the heartbeat that detects stalls (`ledger`), or with metrics().
  *
  * Both states run in one process, so that they share the heap, the code compiled by V8, and the placement by the
  * kernel.

@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks'
 import { allProcesses } from '../../packages/lab/src/processes/process-tree.ts'
 import { descendants } from '../../packages/lab/src/processes/proc-stat.ts'
 
-/** On Linux, all kernel threads are its children. */
+/** The id of the process that is the parent of all kernel threads on Linux. */
 const KTHREADD = 2
 
 /** `others` is in cores of CPU. */

@@ -1,7 +1,7 @@
 /**
- * An app with twenty causes that melt a service. PLANTED names those that it has; each is a path, or a property of the
- * server. Every app has quiet paths too. FRAMEWORK is http, express or fastify; PG_PORT, MYSQL_PORT and BACKEND name
- * what it calls. bench/audit-planted.ts starts it.
+ * An app with up to twenty faults that can overload a service. PLANTED names those that it has; each is a path, or a
+ * property of the server. Every app has harmless paths (QUIET) too. FRAMEWORK is http, express or fastify; PG_PORT,
+ * MYSQL_PORT and BACKEND are the addresses of its dependencies. bench/audit-planted.ts starts it.
  */
 import { pbkdf2Sync } from 'node:crypto'
 import http from 'node:http'

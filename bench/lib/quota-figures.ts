@@ -85,7 +85,7 @@ export function rowsOf({ runs }: Pick<ShareFigures, 'runs'>): QuotaRow[] {
 
 const medianOf = (values: readonly (number | null)[]): number | null => median(values.filter(value => value !== null))
 
-/** A sentence; undefined if the capacity is certain enough for a judgement. */
+/** Why the runs cannot be judged; undefined if the capacity is certain enough. */
 export function whyUnsure(figures: ShareFigures): string | undefined {
   const { searches, isSteady, capacity, after } = figures
   return whyNoVerdict({

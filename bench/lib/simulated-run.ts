@@ -8,7 +8,7 @@ export interface Noise {
   readonly name: string
   /** Standard deviation of the speed from run to run, as a share. */
   readonly scatter: number
-  /** Share of the runs that are disturbed, without an upper bound (half a Cauchy distribution, median a tenth). */
+  /** Share of the runs that are disturbed, by half a Cauchy distribution with a median of a tenth, cut at 3. */
   readonly disturbed: number
   /** By how much every run is slower than the one before, as a share. */
   readonly drift: number
@@ -19,7 +19,7 @@ export interface Noise {
 const DURATION_MS = 5000
 const USERS = 10
 const MEDIAN_MS = 20
-/** Latencies within a run are lognormal. One in a hundred is up to many times as long (Pareto, exponent 1.5). */
+/** Latencies within a run are lognormal. One in a hundred is up to 50 times as long (Pareto, exponent 1.5). */
 const SIGMA = 0.4
 const TAIL = 0.01
 const TAIL_EXPONENT = 1.5

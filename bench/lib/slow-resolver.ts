@@ -1,6 +1,6 @@
 /**
  * A DNS server for bench/verdicts.ts: it answers `d300-7.slow.test` with 127.0.0.1 after 300 ms. A process started with
- * {@link withResolver} uses it through its own /etc/resolv.conf, which needs Linux and root.
+ * `start()` uses it through its own /etc/resolv.conf, which needs Linux and root.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import dgram from 'node:dgram'

@@ -1,7 +1,7 @@
 /**
  * A generator in its own process that is stopped (SIGSTOP) once in a run and continues (SIGCONT) some time later. The
- * server is in this process. It works for a fixed time on each request, one at a time, and its first request marks the
- * begin of the run.
+ * server is in this process. It works for a fixed time on each request, one at a time. A run begins when the server
+ * gets the first request.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'

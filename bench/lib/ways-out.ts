@@ -1,4 +1,4 @@
-/** The ways of packages/meltproof/test/server/ways-out.ts, each taken by 48 clients with a dependency that hangs. */
+/** Takes each way of packages/meltproof/test/server/ways-out.ts with 48 clients, while the dependency hangs. */
 import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { protect as Protect } from '../../packages/meltproof/src/index.ts'

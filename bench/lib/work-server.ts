@@ -1,6 +1,6 @@
 /**
- * A server in its own process whose handlers count themselves: `node work-server.ts KIND OPTIONS MELTPROOF`. OPTIONS is
- * JSON for protect(), or `bare`; MELTPROOF is the path of the runtime to load. Sends its port, then answers each
+ * A server in its own process that counts its handlers at work: `node work-server.ts KIND OPTIONS MELTPROOF`. OPTIONS
+ * is JSON for protect(), or `bare`; MELTPROOF is the path of the runtime to load. Sends its port, then answers each
  * message with its figures. The message `hang` makes the dependency hang.
  */
 import http, { type RequestListener } from 'node:http'

@@ -43,7 +43,7 @@ export function distil(
   return { costs: costs.map(of => of.join(' ')), garbage: sinceThen(garbage), stolen: sinceThen(stolen) }
 }
 
-/** The share of the core that others took, of the time in which the app had work or waited for the core. */
+/** Of the time in which the loop was busy, including its waits for the core: the share in which others had the core. */
 export function stolenShare({ account }: AppNotes): number {
   const [, busyFrom = 0, stolenFrom = 0] = account
   const [busyTo = 0, stolenTo = 0] = account.slice(-4)
@@ -69,8 +69,8 @@ function stepsOf(steps: readonly Step[], garbage: readonly Pause[], overheadMs: 
 }
 
 /**
- * Others take the core in pauses for garbage as well. At which part of a slice they did is not known, so the stolen
- * time is spread evenly over the slice and its pauses.
+ * Other threads also take the core during pauses for garbage. It is not known when in a slice they did so, and the
+ * stolen time is spread evenly over the slice and its pauses.
  */
 function withoutStolen(garbage: readonly Pause[], slices: readonly Step[]): Pause[] {
   const shortened = garbage.map(([atMs, forMs]): [number, number] => [atMs, forMs])

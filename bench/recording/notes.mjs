@@ -100,7 +100,7 @@ class OwnNotes {
     this.kind = kind
   }
 
-  /** Does not take a function to run: V8 would compile both together, and misjudge busy loops for seconds. */
+  /** Not a wrapper around the work, because V8 would compile both together, and misjudge busy loops for seconds. */
   begins() {
     this.#notes.begins()
   }

@@ -1,4 +1,4 @@
-/* A native addon with one function, hold(ms), that keeps its thread busy. Node's headers are not needed for so little. */
+/* A native addon with one function, hold(ms), that keeps its thread busy. It needs none of Node's headers. */
 #include <stddef.h>
 #include <time.h>
 typedef void *napi_env, *napi_value, *napi_info;
