@@ -8,7 +8,7 @@
 const EPOCH = 100
 /** A limit is worth its cost if at least this share of the calls is refused. */
 const LEAST_SHARE = 0.2
-/** This many refusals set a limit before the epoch ends, if they are at least this share of the calls. */
+/** This many refusals set a limit before the epoch ends, if they are at least STORM_SHARE of the calls. */
 const STORM_REFUSALS = 10
 const STORM_SHARE = 0.35
 /** While a limit is judged, fewer refusals are treated as chance. */
