@@ -35,7 +35,7 @@ export function unblocking(redis: Redis, command: Command, id: Promise<unknown>,
         await new Promise<void>(resolve => startFairTimer(AGAIN_MS, resolve))
       }
     }
-    // Once unblocked, the answer of the command ends the cancellation.
+    // Once the command is unblocked, its answer ends the cancellation.
     strike().catch(() => end('unknown'))
     return () => end('unknown')
   }
