@@ -1,8 +1,8 @@
 /**
  * V8 does not interrupt native code: JSON, files, hashes, addons. The main thread samples its stack only when native
  * code returns, when the app's code may be some lines further on. So such functions are replaced by wrappers. When the
- * function returns, its wrapper checks whether the watcher asked during the call; if so, the caller is the culprit.
- * This costs two reads of a word per call.
+ * function returns, its wrapper checks whether the watcher asked for a sample during the call; if so, the caller is the
+ * culprit. This costs two reads of a word per call.
  */
 import { fstatSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -81,7 +81,7 @@ function noticing(original: Method, what: string, words: Int32Array, caught: Cau
   }
 }
 
-/** The wrapper has fixed parameters, which is faster: apps call no other functions as frequently. */
+/** The wrapper has fixed parameters, which is faster: apps call these two methods more often than the others. */
 function watchJson(name: 'parse' | 'stringify', words: Int32Array, caught: Caught): () => void {
   const original = JSON[name] as unknown as Method
   const noticingJson = (value: unknown, second: unknown, third: unknown): unknown => {
