@@ -52,8 +52,8 @@ function cheapBeside(heavyRate: number): Workload {
 const SECONDS = 12
 
 /**
- * Real frameworks compile far more code than a bare handler, so their first requests take several times as long. At 70
- * % of the warm capacity, a queue of up to 0.8 s builds up and drains. Without admission every request is answered
+ * Real frameworks compile far more code than a bare handler, so their first requests take several times as long. At
+ * 70 % of the warm capacity, a queue of up to 0.8 s builds up and drains. Without admission every request is answered
  * within a second.
  */
 const FRAMEWORKS: readonly Scenario[] = [

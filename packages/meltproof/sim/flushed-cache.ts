@@ -1,5 +1,6 @@
 /**
- * A cache that holds all its keys and loses them at a given time. Each key returns once it was read from the database.
+ * A cache that holds all its keys and loses them at a given time. Each key returns once a request has read it from the
+ * database.
  */
 export class FlushedCache {
   readonly #has: Uint8Array

@@ -48,7 +48,7 @@ const partnerCall = (nowMs: number): Taken => {
   const { takesMs } = partnerSockets.query(nowMs + 8, 120)
   return { takesMs: 8 + takesMs, ownMs: 128 }
 }
-// Thirty connections, of which ten are left from 15 to 30 s.
+// Thirty connections; only ten are left from 15 to 30 s.
 const failedOver = new Connections(30, (connection, atMs) =>
   connection >= 10 && atMs >= 15_000 && atMs < 30_000 ? 30_000 : atMs,
 )

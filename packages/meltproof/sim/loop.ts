@@ -40,7 +40,7 @@ export class Loop {
     this.#ticks.push(task)
   }
 
-  /** Something outside (a socket, a dependency) becomes ready at a time. The loop polls it when it gets there. */
+  /** Something outside (a socket, a dependency) becomes ready at a time. The loop handles it in its next poll. */
   readyAt(atMs: number, task: Task): void {
     this.#external.push(atMs, task)
   }

@@ -22,7 +22,7 @@ const LATE_MS = 1
 
 /**
  * If the run learned its limit, `limiter` learns it again. Near capacity a millisecond decides whether a queue counts
- * as standing, and recordings are less exact than that: another seed draws other milliseconds.
+ * as standing, so results differ with the seed, which draws how late each request was (LATE_MS).
  */
 export function replay(
   recording: Recording,

@@ -328,7 +328,8 @@ export const SCENARIOS: readonly Scenario[] = [
     changesAt: [5, 15],
   }),
   draft('noisy neighbour at 60 %', {
-    // Leaves between half and all of the core, anew every 200 ms. Requests that are served see 69 % of it on average.
+    // The neighbour leaves half to all of the core, another share every 200 ms. Requests that are served see 69 % of
+    // the core on average.
     workload: { rate: () => 90, steps: cpu5, core: random => noisyNeighbour(random, 0.5, 200) },
     seconds: 60,
   }),

@@ -21,7 +21,7 @@ export interface SimSecond {
   shed: number
   /** The limit at the end of this second. */
   limit: number
-  /** The load that the gate reports then; 0 without a gate. */
+  /** The load that the gate reports at that time; 0 without a gate. */
   load: number
 }
 

@@ -281,8 +281,8 @@ const AMPLE: readonly Scenario[] = [
     seconds: 40,
   }),
   ample('unseen: cpu beside a noisy neighbour, garbage, at 76 % of what is left', {
-    // Leaves 60 to 100 % of the core, anew every 300 ms, so 5 ms take 6.4 on average. 20 ms of garbage collection for
-    // every 60 requests add 0.43.
+    // The neighbour leaves 60 to 100 % of the core, another share every 300 ms, so 5 ms take 6.4 on average. 20 ms of
+    // garbage collection for every 60 requests add 0.43.
     workload: {
       rate: steady(111),
       steps: cpu5,

@@ -1,6 +1,6 @@
 /**
- * Written before the simulator had run once. Nothing is tuned on these. One was corrected after its first run: it used
- * several kinds of requests, but members know only one.
+ * Scenarios that were written before the simulator had run once. Nothing is tuned on them. One was corrected after its
+ * first run: it used several kinds of requests, but members know only one.
  */
 import { noisyNeighbour } from '../core.ts'
 import { cpu5 } from '../scenarios.ts'
