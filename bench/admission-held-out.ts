@@ -10,8 +10,8 @@
  *
  * - tuned: sim/scenarios.ts. - cold: sim/cold-starts.ts. - development: sim/development.ts.
  * - held-out: sim/held-out.ts, written before any result was seen. Three changes were made after its results were seen.
- * - unseen: sim/unseen.ts, by an author who had not read the limiter, before it ran on them. One change (what a halt
- *   does) was made after its results were first seen.
+ * - unseen: sim/unseen.ts, by an author who had not read the limiter, before it ran on them. One change (to the
+ *   treatment of a halt, see LimitReason) was made after its results were first seen.
  * - fresh: sim/fresh.ts, by a second author who had not read the limiter, and committed before it ran on them.
  * - thirty: sim/thirty.ts, by a third author who had not read the limiter, and committed before it ran on them.
  * - uneven, uneven-held-out: sim/uneven.ts, dependencies of uneven pace. The second was committed before the limiter

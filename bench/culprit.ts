@@ -7,10 +7,10 @@
  *   node bench/culprit.ts [--only FORM] [--node PATH]     writes nothing
  *
  * Several runs add up to 500 stalls while the code is the same, and so does a run that was stopped; --fresh begins
- * again. Right is the file and the line (or a range of lines that is the planted line alone). Unknown is `unknown` or
- * no record at all. Anything else is wrong, including a record that belongs to no planted stall and names a place that
- * did not run during it. --costs measures two such servers side by side, one of them without MELTPROOF_CULPRIT: first
- * at rest, then the CPU and the latency of requests, alternating.
+ * again. A name is right if it has the file and the line, and unknown if it is `unknown` or there is no record.
+ * Anything else is wrong: also a range of lines, and a record that belongs to no planted stall and names a place that
+ * did not run at that time. --costs measures two such servers side by side, one of them without MELTPROOF_CULPRIT:
+ * first at rest, then the CPU and the latency of requests, alternating.
  *
  * Bars: 95 % right, none wrong. At rest, 0.5 % of a core and 4 MB. A request takes at most 1.01 times the CPU, and its
  * median and p99 are at most 1.01 times as long. Exit code 3 when a bar is missed. Writes bench/results/culprit.json

@@ -85,7 +85,7 @@ let told = 0
 const CASES: Readonly<Record<string, () => () => void>> = {
   answer: () => () => answer(),
   told: () => () => {
-    // A new LoadReports every 100 answers, so that none exceeds the number of reports in a tenth of a second.
+    // A LoadReports puts reports on at most 100 answers in a tenth of a second, so it is replaced after 100.
     if (++told % 100 === 0) first = reportsTo('127.0.0.1')
     answer(first)
   },

@@ -10,8 +10,8 @@
  *
  * --note stores a handwritten sentence for an app. Results of apps that are not named stay. A verdict is right when
  * melt's capacity is within 10 % of the range of the closed loop, and its word for each arm at that load agrees with
- * what vegeta measured: melted is less than half of the capacity, held at least nine tenths. Exit code 3 when a verdict
- * is wrong, or melt gave none.
+ * what vegeta measured: `melted` means less than half of the capacity, `held` at least nine tenths. Exit code 3 when a
+ * verdict is wrong, or melt gave none.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -43,7 +43,7 @@ const SECONDS = 3
 const TIMES = 4
 /** Users of the closed loop, alternating, because some apps do more with many users, some with few. */
 const USERS = [10, 100]
-/** Length of a step of melt, s. An app that melt finds cold for long needs longer steps. */
+/** Length of a step of melt, s. An app that stays cold for long needs longer steps. */
 const STEP_SECONDS: Readonly<Record<string, number>> = { 'json-server': 26 }
 const USUAL_STEP_SECONDS = 6
 /** Seconds of the open loop that do not count: an overloaded app answers in time until its queue has filled. */

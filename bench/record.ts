@@ -56,7 +56,7 @@ console.log(`one shed costs ${(1000 * shedMs).toFixed(1)} us`)
 const capacities = new Map<string, number>()
 /**
  * Other threads may take at most this share of the core of the server while it is busy; above it, the run is repeated.
- * The threads with which V8 compiles and collects count as others: rendering with React, they take 6 %.
+ * The threads with which V8 compiles and collects count as others: they take 6 % when React renders.
  */
 const MOST_STOLEN = 0.08
 const needsPostgres = names.some(name => RECORDED[name]!.app === 'database')

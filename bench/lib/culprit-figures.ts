@@ -89,8 +89,8 @@ export interface CulpritFigures {
 const NONE: FormCounts = { right: 0, unknown: 0, wrong: 0, rightRoute: 0, wrongRoute: 0 }
 
 /**
- * A record belongs to a stall that covers more than half of it. Right is the line itself; a range of lines is wrong. A
- * stall without a record, or with records that name no line, is unknown.
+ * A record belongs to a stall that covers more than half of the record. It is right only if it names the line itself: a
+ * range of lines is wrong. A stall without a record, or with records that name no line, is unknown.
  */
 export function judged({ stalls, culprits, others, prepares }: Report): Judged {
   const forms: Record<string, FormCounts> = {}

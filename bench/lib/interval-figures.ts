@@ -1,4 +1,4 @@
-/** Judges whether the interval that the lab reports contains the truth, of which only bounds are known. Pure. */
+/** Judges whether the interval that the lab reports contains the truth. Only bounds of the truth are known. Pure. */
 
 export const FIGURES = ['p50', 'p90', 'p99'] as const
 export type Of<T> = Readonly<Record<(typeof FIGURES)[number], T>>

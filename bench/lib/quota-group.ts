@@ -23,7 +23,7 @@ export class QuotaGroup {
     const period = periodMs * 1000
     const quota = Math.round(period * share)
     if (this.#v1) {
-      // A quota must not exceed what the kernel allows for the current period.
+      // Removed first, because the kernel may reject the old quota with the new period.
       this.#write('cpu.cfs_quota_us', -1)
       this.#write('cpu.cfs_period_us', period)
       this.#write('cpu.cfs_quota_us', quota)
