@@ -46,10 +46,8 @@ export const registerAttack = (program: Command): void => {
     )
     .option('--ramp-to <n>', 'increase the rate evenly from --rate to this', rate('--ramp-to'))
     .option('--users <n>', 'users who each wait for their answer', numberWithin('--users', 1, 100_000, true))
-    .option(
-      '--think <duration>',
-      'pause of a user between two requests, from half to one and a half of this',
-      text => parseDuration(text, '--think'),
+    .option('--think <duration>', 'pause of a user between two requests, from half to one and a half of this', text =>
+      parseDuration(text, '--think'),
     )
     .addOption(lasting('--duration', 'duration of the load', DEFAULTS.duration))
     .option(
