@@ -336,7 +336,7 @@ const QUEUE_RULES = [
     'suspected-waits',
     'no overload while a limit is only suspected',
     [QUEUE, 'this.#limiter.searching || !this.#pace', '!this.#pace'],
-    [QUEUE, 'this.#limiter.searching || this.#pace', 'this.#pace'],
+    [QUEUE, 'this.#limiter.searching || backlogMs', 'backlogMs'],
   ),
   rule('excess', 'requests in service above the limit count as waiting', [
     QUEUE,

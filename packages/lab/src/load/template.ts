@@ -56,7 +56,7 @@ export const templateOf = (
   names: readonly string[] = [],
   encode: (value: string) => string = bytesOf,
 ): Template => {
-  const valueOf = (field: string): Value => {
+  const valueFor = (field: string): Value => {
     const [name = '', ...given] = field.replaceAll('%20', ' ').trim().split(/\s+/)
     if (names.includes(name) && given.length === 0) return (_, __, extracted) => encode(extracted[name]!)
     const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined
@@ -71,7 +71,7 @@ export const templateOf = (
   let at = 0
   for (const match of text.matchAll(FIELD)) {
     parts.push(text.slice(at, match.index))
-    parts.push(match[1] === undefined ? '{{' : valueOf(match[1]))
+    parts.push(match[1] === undefined ? '{{' : valueFor(match[1]))
     at = match.index + match[0].length
   }
   parts.push(text.slice(at))

@@ -5,7 +5,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limiter.ts'
-import { cpu5, waits } from '../../sim/scenarios.ts'
+import { cold, MACHINES } from '../../sim/cold-starts.ts'
+import { CPU5, cpu5, waits } from '../../sim/scenarios.ts'
 import { type SimResult, simulate } from '../../sim/service.ts'
 import type { Cohort, Step, Workload } from '../../sim/workload.ts'
 
@@ -103,4 +104,16 @@ it('requests that turn from work to waiting after an overload are limited for fe
   const steps = (_: unknown, nowMs: number): Step[] => (nowMs < 5000 ? cpu5() : waits(300))
   const limited = Array.from({ length: 60 }, (_, seed) => shedFrom(both({ rate: () => 600, steps }, 20, seed).ours, 12))
   assert.ok(limited.filter(shed => shed > 0).length <= 2, `${limited}`)
+})
+
+describe('an overload from a cold start', () => {
+  it('makes no answer late, although the pace of departures varies', () => {
+    for (const seed of SEEDS) {
+      const workload = cold({ rate: () => 1.5 * CPU5, steps: cpu5 }, MACHINES[0]!)
+      const { bare, ours } = both(workload, 6, seed)
+      const late = ours.seconds.reduce((sum, second) => sum + second.late, 0)
+      assert.equal(late, 0, `seed ${seed}`)
+      assert.ok(ours.good > 1.5 * bare.good, `seed ${seed}: ${ours.good} in time, bare ${bare.good}`)
+    }
+  })
 })

@@ -10,7 +10,7 @@ const STALL_EVERY_MS = 500
 const FIRST_STALL_EVERY_MS = 3000
 
 /** A mean gap below this share of the usual one counts as faster. */
-const FASTER = 0.97
+const FASTER = 0.98
 /** Departures speed up after this many faster means in a row; the first measured mean counts as one. */
 const FASTER_IN_A_ROW = 2
 

@@ -342,8 +342,8 @@ export class StandingQueue<E extends Waiting> {
       if (drainedMs < DRAINING * (nowMs - this.#hopelessAt)) this.#standing = true
       this.#beginsHopeless(nowMs, ahead)
     }
-    if (this.#limiter.searching || this.#pace.speedsUp(nowMs) || backlogMs <= tolerated) this.#queues.length = 0
-    else {
+    if (this.#limiter.searching || backlogMs <= tolerated) this.#queues.length = 0
+    else if (!this.#pace.speedsUp(nowMs)) {
       const intervals = stood ? tuning.intervalsToStandAgain : tuning.intervalsToStand
       const before = this.#queues.length < intervals ? undefined : this.#queues.shift()!
       this.#queues.push({ ahead, backlogMs })
