@@ -20,7 +20,10 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
   /** True if the entry had a permit, gave it back to wait for its client, and requests one again. */
   again = false
   left = false
-  line = 0
+  // Not left undefined, so that requests that wait keep the hidden class of the others.
+  level = 0
+  priorityClass = 0
+  overtakesThen = 0
   /** Latest start that meets the deadline; Infinity without a deadline. */
   startBy: number = Number.POSITIVE_INFINITY
   /** The limiter's ticket, set when the request enters service. */
