@@ -19,7 +19,6 @@ const running = new AsyncLocalStorage<Run>()
 
 class Run extends Turn<Run> {
   holdsMemory = false
-  level: number
   readonly answerBy: number
   readonly #work: Work
   readonly #fn: () => unknown
