@@ -45,7 +45,9 @@ export function progressOn(out: Out): Progress {
       write(coloured(text.slice(0, widthOf(out) - 1), 'good'), true)
     },
     line: (text, tone = 'good') => write(kept(text, tone)),
-    clear: () => write(''),
+    clear() {
+      if (shown) write('')
+    },
   }
 }
 

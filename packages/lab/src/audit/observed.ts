@@ -48,9 +48,14 @@ export class Observed {
   }
 
   facts(): readonly Facts[] {
-    return readdirSync(this.#folder)
-      .filter(name => name.endsWith('.json'))
-      .map(name => JSON.parse(readFileSync(path.join(this.#folder, name), 'utf8')) as Facts)
+    return readdirSync(this.#folder).flatMap(name => {
+      if (!name.endsWith('.json')) return []
+      try {
+        return [JSON.parse(readFileSync(path.join(this.#folder, name), 'utf8')) as Facts]
+      } catch {
+        return [] // For example if the app has set a umask that hides its files.
+      }
+    })
   }
 
   serving(): readonly Facts[] {

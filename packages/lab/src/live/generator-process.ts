@@ -44,6 +44,8 @@ export class GeneratorProcess {
     const reports = Promise.withResolvers<readonly EngineReport[]>()
     this.#started = started.promise
     this.reports = reports.promise
+    // It may reject before it is awaited.
+    this.reports.catch(() => {})
     this.#child
       .on('message', (message: FromGenerator) => {
         if (message.kind === 'started') started.resolve()

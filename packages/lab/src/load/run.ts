@@ -92,6 +92,8 @@ class LoadWorker extends Worker {
     const report = Promise.withResolvers<EngineReport>()
     this.ready = ready.promise
     this.report = report.promise
+    // It may reject before the start of the other workers is awaited.
+    this.report.catch(() => {})
     this.on('message', (message: FromWorker) => {
       if (message.kind === 'ready') ready.resolve()
       else if (message.kind === 'progress') this.progress = message.progress
