@@ -1,3 +1,4 @@
+import { types } from 'node:util'
 import { checkObject, invalidOption, rejectUnknown, show } from '../options.ts'
 import { Budget } from './budget.ts'
 import { currentBudget, openBudget, runWithBudget } from './context.ts'
@@ -75,7 +76,8 @@ export function remaining(): number {
 
 /** Drivers of databases write to the errors that they get, so every budget ends with an Error. */
 function reasonOf({ reason }: AbortSignal): Error {
-  if (reason instanceof Error) return reason
+  // An error may come from another realm, for example in Jest.
+  if (reason instanceof Error || reason instanceof DOMException || types.isNativeError(reason)) return reason
   const error = new Error('The operation was aborted', { cause: reason })
   return Object.assign(error, { name: 'AbortError', code: 'ABORT_ERR' })
 }

@@ -83,10 +83,11 @@ function bufferStreams(settings: StdoutSettings, forget: () => void): Uninstall 
   if (isMainThread && process.platform !== 'win32') {
     buffer(1)
     buffer(2)
+    undos.push(patchFs(writers))
     const isWaiting = (): boolean => [...writers.values()].some(writer => !writer.idle)
     const hooks = new ExitHooks(finalFlush(writers, settings), isWaiting)
     exitHooks = hooks
-    undos.push(patchFs(writers), () => hooks.undo())
+    undos.push(() => hooks.undo())
   }
   const uninstall = (): void => {
     if (undos.length === 0) return

@@ -2,6 +2,7 @@
 import { currentBudget } from '../deadline/context.ts'
 import { DeadlineExceededError } from '../deadline/deadline-error.ts'
 import { MeltproofError } from '../errors.ts'
+import { quietly } from '../warnings.ts'
 import { AdaptiveLimits } from './adaptive.ts'
 import { Bulkhead } from './bulkhead.ts'
 import type { CallLimits, LimitTable } from './limits.ts'
@@ -35,7 +36,7 @@ export class Bounds {
   failed(error: unknown): void {
     if (this.#failed) return
     this.#failed = true
-    this.lift()
+    quietly(() => this.lift())
     this.#onFailure(error)
   }
 

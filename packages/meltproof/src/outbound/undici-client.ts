@@ -28,11 +28,14 @@ function memberOf(dispatcher: object, origin: string | undefined): object {
   return dispatcher
 }
 
-/** A property of the object, or a getter of its class. */
+/** A property of the object, or a getter of its class. Of several copies, one may have left null under its symbol. */
 export function valueUnder(description: string, object: object): unknown {
   for (let at: object | null = object; at !== null; at = Object.getPrototypeOf(at) as object | null) {
-    const symbol = Object.getOwnPropertySymbols(at).find(each => each.description === description)
-    if (symbol !== undefined) return Reflect.get(object, symbol)
+    for (const symbol of Object.getOwnPropertySymbols(at)) {
+      if (symbol.description !== description) continue
+      const value: unknown = Reflect.get(object, symbol)
+      if (value !== undefined && value !== null) return value
+    }
   }
   return undefined
 }

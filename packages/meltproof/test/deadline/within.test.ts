@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { test } from 'node:test'
+import { runInNewContext } from 'node:vm'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DeadlineExceededError, remaining, within } from '../../src/deadline/index.ts'
 import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
@@ -252,3 +253,10 @@ async function rejection(promise: Promise<unknown>): Promise<unknown> {
   }
   return assert.fail('it did not reject')
 }
+
+test('a reason that is an error of another realm, or a DOMException, is passed on as it is', async () => {
+  const foreign: unknown = runInNewContext("new RangeError('elsewhere')")
+  for (const signal of [AbortSignal.abort(foreign), AbortSignal.abort()]) {
+    assert.equal(await rejection(within(1000, () => assert.fail('started'), { signal })), signal.reason)
+  }
+})

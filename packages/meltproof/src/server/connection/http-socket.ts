@@ -81,8 +81,8 @@ export function keepOpenDuring(connections: Iterable<{ readonly socket: HttpSock
   }
 }
 
-/** Sockets whose `end()` {@link surviveShutdownLibraries} has replaced. */
-const LASTING = new WeakSet<HttpSocket>()
+/** Connections for which {@link surviveShutdownLibraries} has replaced the `end()` of their socket. */
+const LASTING = new WeakSet<object>()
 
 /**
  * stoppable, and terminus which uses it, count 'request' events and end each socket without one: at `close()`, and
@@ -95,8 +95,8 @@ export function surviveShutdownLibraries(
   for (const connection of connections) {
     const { socket } = connection
     if (socket._isIdle === true) socket._isIdle = false
-    if (LASTING.has(socket)) continue
-    LASTING.add(socket)
+    if (LASTING.has(connection)) continue
+    LASTING.add(connection)
     const end = socket.end as (...args: unknown[]) => Socket
     socket.end = (...args: unknown[]) => (args.length === 0 && connection.hasQueue ? socket : end.apply(socket, args))
   }

@@ -76,7 +76,9 @@ export function openLanes(server: net.Server, wanted: number, onWarning?: (warni
     const main = internals._handle
     if (!main) return
     const lanes = quietly(() => addLanes(main, at, each, room)) ?? []
-    extra = { lanes, detach: tie(main, lanes) }
+    const detach = quietly(() => tie(main, lanes))
+    if (detach === undefined) closeAll(lanes)
+    else extra = { lanes, detach }
     if (lanes.length < room) warn(`only ${1 + lanes.length} of ${1 + room} listening sockets could be opened`)
   }
 
@@ -188,13 +190,12 @@ function tie(main: ListenHandle, lanes: ListenHandle[]): () => void {
   const each = (act: (lane: ListenHandle) => void): void => {
     for (const lane of lanes) quietly(() => act(lane))
   }
+  const undos: (() => void)[] = []
   function detach(): void {
-    each(lane => lane.close())
-    extraLanes -= lanes.length
-    lanes.length = 0
+    closeAll(lanes)
     for (const undo of undos) undo()
   }
-  const undos = [
+  undos.push(
     replaceMethod(main, 'close', close => callback => {
       detach()
       return close(callback)
@@ -207,6 +208,12 @@ function tie(main: ListenHandle, lanes: ListenHandle[]): () => void {
       each(lane => lane.unref())
       return unref()
     }),
-  ]
+  )
   return detach
+}
+
+function closeAll(lanes: ListenHandle[]): void {
+  for (const lane of lanes) quietly(() => lane.close())
+  extraLanes -= lanes.length
+  lanes.length = 0
 }
