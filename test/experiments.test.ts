@@ -62,7 +62,8 @@ function unproven(text: string, result: ScenarioResult): string[] {
     ...result.arms.map(arm => arm.what),
   ].flatMap(figuresIn)
   const values = result.plots.flatMap(drawn)
-  return figuresIn(text)
+  // `99 of 100` is the name of a quantile.
+  return figuresIn(text.replace('99 of 100', 'most'))
     .filter(({ value, digits, unit }) => {
       if (unit === '' && value <= SMALL) return false
       const reads = (other: number): boolean => other.toFixed(digits) === value.toFixed(digits)
