@@ -44,6 +44,8 @@ export function readmePicture({ arms, plots }: Pick<ScenarioResult, 'arms' | 'pl
     `<polyline class="${style}" points="${points.map(([load, goodput]) => `${x(load)},${y(goodput)}`).join(' ')}"/>` +
     points.map(([load, goodput]) => `<circle class="${style}" cx="${x(load)}" cy="${y(goodput)}" r="6"/>`).join('')
   const [kept, left] = [guarded.at(-1)![1], bare.at(-1)![1]]
+  // The label covers the last two points.
+  const nameY = Math.min(...guarded.slice(-2).map(([, goodput]) => Number(y(goodput)))) - 16
   const says = (load: number): string => (load === 0.5 ? '½×' : `${load}×`)
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img"><title>At ${loads.at(-1)} times its capacity a Node server answers ${Math.round(left)} requests a second in time, with meltproof ${Math.round(kept)}</title>
 <style>
@@ -58,7 +60,7 @@ ${colours('light')}
 <line class="line" x1="${PLOT.x}" x2="${PLOT.x + PLOT.w}" y1="${PLOT.y + PLOT.h}" y2="${PLOT.y + PLOT.h}"/>
 ${curve('bare', bare)}
 ${curve('guarded', guarded)}
-<text class="guarded name" x="${PLOT.x + PLOT.w}" y="${Number(y(kept)) - 20}" text-anchor="end">meltproof ${Math.round(kept)}</text>
+<text class="guarded name" x="${PLOT.x + PLOT.w}" y="${nameY}" text-anchor="end">meltproof ${Math.round(kept)}</text>
 <text class="bare name" x="${PLOT.x + PLOT.w}" y="${Number(y(left)) - 16}" text-anchor="end">plain Node ${Math.round(left)}</text>
 ${loads.map(load => `<text x="${x(load)}" y="${HEIGHT - 30}" text-anchor="middle">${says(load)}</text>`).join('')}
 <text x="${WIDTH / 2}" y="${HEIGHT - 6}" text-anchor="middle">load, in multiples of the capacity</text>
