@@ -13,6 +13,7 @@ export function scenarioHtml(result: ScenarioResult, css: string): string {
   const marks = arms.map(
     (arm, at) => `.${arm.className}{fill:var(--arm${at});stroke:var(--arm${at});color:var(--arm${at})}`,
   )
+  const [lead] = result.plots
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -35,10 +36,7 @@ ${badge(result)}
 </header>
 ${strip(result)}
 <h1>${escapeText(result.finding)}</h1>
-${result.plots
-  .slice(0, 1)
-  .map(plot => plotSection(plot, result.arms, ['wide', 'narrow'], ' lead'))
-  .join('')}
+${lead === undefined ? '' : plotSection(lead, result.arms, ['wide', 'narrow'], ' lead')}
 <p class="lede">${escapeText(result.story)}</p>
 ${verdicts(result.verdicts)}
 ${otherPlots(result)}

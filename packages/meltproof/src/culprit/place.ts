@@ -64,14 +64,10 @@ export function judge(samples: readonly Sample[], fromMs: number, toMs: number):
   if (held.length < 2 && held.every(({ sample }) => sample.fromMs === sample.toMs)) return UNKNOWN
   let depth = 0
   for (;;) {
-    const next = heaviest(
-      held,
-      ({
-        sample: {
-          frames: { [depth]: frame },
-        },
-      }) => frame && `${frame.file}\n${frame.name}`,
-    )
+    const next = heaviest(held, ({ sample }) => {
+      const frame = sample.frames[depth]
+      return frame && `${frame.file}\n${frame.name}`
+    })
     if (sum(next) <= half) break
     held = next
     depth++

@@ -37,7 +37,8 @@ export function intercept(server: Server, intercepted: Intercepted, busy: Busy):
     const current = own ?? (Object.getPrototypeOf(server).emit as Emit)
     return current.call(server, event, ...args)
   }
-  const interceptEvent = (event: string, args: unknown[]): boolean => {
+  const interceptEvent = (name: unknown, ...args: unknown[]): boolean => {
+    const event = name as string
     switch (event) {
       case 'request':
       case 'checkContinue':
@@ -65,13 +66,7 @@ export function intercept(server: Server, intercepted: Intercepted, busy: Busy):
   }
   // Node's close() calls closeIdleConnections(). HTTP/2 servers lack one or both methods.
   const undos = [
-    replaceMethod(
-      server,
-      'emit',
-      () =>
-        (event, ...args) =>
-          interceptEvent(event as string, args),
-    ),
+    replaceMethod(server, 'emit', () => interceptEvent),
     replaceMethod(server, 'closeAllConnections', closeAll => () => {
       for (const connection of connections.open) connection.cut = true
       return closeAll()

@@ -53,13 +53,8 @@ function removeField(request: IncomingMessage, name: string): void {
 export function isRetry(headers: IncomingHttpHeaders): boolean {
   // In HTTP/2 a field that was sent more than once is an array.
   const baggage = (headers as HeaderFields)['baggage']?.toString()
-  if (
-    baggage
-      ?.slice(0, MOST_BAGGAGE)
-      .split(',')
-      .some(member => MARK.test(member))
-  )
-    return true
+  const members = baggage?.slice(0, MOST_BAGGAGE).split(',')
+  if (members?.some(member => MARK.test(member))) return true
   return countOf(headers['x-envoy-attempt-count']) > 1 || countOf(headers['grpc-previous-rpc-attempts']) > 0
 }
 
