@@ -1,5 +1,6 @@
 /**
- * Checks how often `meltlab compare` reports a difference where there is none, and how often it finds one of 5 %.
+ * Checks how often `meltlab compare` reports a difference between equal programs, and how often it detects that one
+ * program is 5 % slower.
  *
  *   node bench/compare.ts [rounds]             a hundred comparisons of a program with itself, and a hundred with one that is
  *                                              5 % slower, on made-up machines whose noise is assumed

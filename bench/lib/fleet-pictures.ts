@@ -56,8 +56,8 @@ export function fleetPictures({ all, courses }: FleetFile): FleetPicture[] {
       lines: [
         { name: 'offered', style: 'area', points: points(arm.offeredPerS) },
         { name: 'answered in time', style: 'arm', points: points(arm.goodPerS) },
-        { name: 'to a fast one', style: 'solid', points: points(arm.toLastPerS) },
-        { name: 'to the one that becomes slow', style: 'dashed', points: points(arm.toFirstPerS) },
+        { name: 'to a fast instance', style: 'solid', points: points(arm.toLastPerS) },
+        { name: 'to the instance that becomes slow', style: 'dashed', points: points(arm.toFirstPerS) },
       ],
     })),
   }

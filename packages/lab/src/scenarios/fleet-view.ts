@@ -153,9 +153,9 @@ function picture({ runs, changesAt }: FleetMeasured): PanelsPlot {
         lines: [
           line('due', 'area', ({ due }) => due),
           line('answered in time', 'arm', ({ good }) => good),
-          ...FAST.map(n => line('to a fast one', 'solid', to(n))),
-          line('to the one that becomes slow', 'dashed', to(BECOMES_SLOW)),
-          line('to the slow one', 'dotted', to(SLOW)),
+          ...FAST.map(n => line('to a fast instance', 'solid', to(n))),
+          line('to the instance that becomes slow', 'dashed', to(BECOMES_SLOW)),
+          line('to the slow instance', 'dotted', to(SLOW)),
         ],
       }
     }),

@@ -113,7 +113,7 @@ export class StandingQueue<E extends Waiting> {
    */
   isBound = false
   #intervalEndsAt = 0
-  /** The queue at the end of each of the last intervals in which its backlog was larger than tolerated. */
+  /** The queue after the last intervals with too much backlog, without those in which departures sped up. */
   readonly #queues: { readonly ahead: number; readonly backlogMs: number }[] = []
   /** When the backlog was last judged hopeless, ms; Infinity while it is not. */
   #hopelessAt = Number.POSITIVE_INFINITY

@@ -11,7 +11,7 @@ import { DATABASES } from './installed-databases.ts'
 // Apps send several queries at once on one client, although pg deprecates it.
 process.noDeprecation = true
 
-/** A fault shows within some dozens of histories, so if none shows in this number, there is none. */
+/** Number of histories that are tried. A fault shows within some dozens of them. */
 const MOST = 1500
 
 /** A hang in a broken wrapper never ends. */
