@@ -38,19 +38,19 @@ interface Trouble {
   readonly happens: (tell: (order: object) => void) => Promise<void>
 }
 
-const still = (): Promise<void> => sleep(TROUBLE_S * 1000)
+const waitOut = (): Promise<void> => sleep(TROUBLE_S * 1000)
 
 /** Sends `order` to the dependency when the trouble begins, and `before` when it ends. */
-const ails =
+const troubled =
   (order: object, before: object): Trouble['happens'] =>
   async tell => {
     tell(order)
-    await still()
+    await waitOut()
     tell(before)
   }
 
 const TROUBLES: Readonly<Record<string, Trouble>> = {
-  melts: { what: 'called three times as often as it can answer', rate: 600, happens: still },
+  melts: { what: 'called three times as often as it can answer', rate: 600, happens: waitOut },
   'slow start': {
     what: 'called with 150/s; dead for 1 s, then a pool of 2, one more each 0.5 s',
     rate: 150,
@@ -79,17 +79,17 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   'slow 1 %': {
     what: 'called with 150/s; one answer in a hundred takes 5 s',
     rate: 150,
-    happens: ails({ slowShare: 0.01 }, { slowShare: 0 }),
+    happens: troubled({ slowShare: 0.01 }, { slowShare: 0 }),
   },
   'half fails': {
     what: 'called with 150/s; refuses half of them at random',
     rate: 150,
-    happens: ails({ way: 'half' }, { way: 'works' }),
+    happens: troubled({ way: 'half' }, { way: 'works' }),
   },
   hangs: {
     what: 'called with 150/s; answers nothing',
     rate: 150,
-    happens: ails({ way: 'hangs' }, { way: 'works' }),
+    happens: troubled({ way: 'hangs' }, { way: 'works' }),
   },
 }
 

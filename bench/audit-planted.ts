@@ -17,7 +17,7 @@ import { startDependencies } from '../packages/lab/test/audit/dependencies.ts'
 import { audit } from '../packages/lab/test/audit/run-audit.ts'
 import { writeWhole } from '../packages/lab/src/write-whole.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
-import { sayBars } from './lib/bars.ts'
+import { printMissedBars } from './lib/bars.ts'
 import { type Conditions, conditions } from './lib/conditions.ts'
 import { resultFile } from './lib/parts.ts'
 
@@ -139,7 +139,7 @@ const missed = [
   ...(found >= LEAST_SHARE * sought ? [] : [inWords]),
   ...(extra === 0 ? [] : [`${extra} findings were not planted`]),
 ]
-sayBars(missed)
+printMissedBars(missed)
 const inClean = count(clean, mix => mix.extra)
 const result: AuditPlanted = { ...where, seed, sought, found, extra, inClean, mixes: all, missed }
 if (!options.values.dry) writeWhole(resultFile('audit-planted'), `${JSON.stringify(result, null, 2)}\n`)

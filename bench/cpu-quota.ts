@@ -33,7 +33,7 @@ import { latencyFigures } from '../packages/lab/src/report/load-figures.ts'
 import { type CpuGroup, cpuGroup } from '../packages/lab/src/scenarios/cpu-group.ts'
 import { writeWhole } from '../packages/lab/src/write-whole.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
-import { sayBars } from './lib/bars.ts'
+import { printMissedBars } from './lib/bars.ts'
 import { checkAgent } from './lib/agent-checks.ts'
 import { conditions } from './lib/conditions.ts'
 import { putTable } from './lib/page-table.ts'
@@ -241,7 +241,7 @@ try {
   await end()
   progress.clear()
 }
-sayBars(missedBars(made))
+printMissedBars(missedBars(made))
 
 function percents(name: 'share' | 'load', most: number): number[] {
   return options.values[name].split(',').map(text => {

@@ -29,7 +29,7 @@ import { planOf } from '../packages/lab/src/load/load-request.ts'
 import { runLoad } from '../packages/lab/src/load/run.ts'
 import { writeWhole } from '../packages/lab/src/write-whole.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
-import { sayBars } from './lib/bars.ts'
+import { printMissedBars } from './lib/bars.ts'
 import { conditions } from './lib/conditions.ts'
 import {
   added,
@@ -90,7 +90,7 @@ const running = new Set<ChildProcess>()
 try {
   const files = prepare()
   const made = values.costs ? { costs: await costs(files) } : { planted: await plant(files) }
-  sayBars(missedBars(made))
+  printMissedBars(missedBars(made))
   keep(made)
 } finally {
   for (const child of running) child.kill()

@@ -22,7 +22,7 @@ import { join, resolve } from 'node:path'
 import { markdownTable } from '../packages/lab/src/report/markdown-table.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { conditions } from './lib/conditions.ts'
-import { type Became, load, type LoadResult } from './lib/evidence-load.ts'
+import { load, type LoadResult, type OutcomeCounts } from './lib/evidence-load.ts'
 import type { EvidenceAsk, EvidenceFigures, EvidenceServer } from './lib/evidence-server.ts'
 import { EVIDENCE, type EvidenceWorkload, type Outcome } from './lib/evidence-workloads.ts'
 
@@ -81,7 +81,7 @@ for (const name of options.chosen('only', Object.keys(EVIDENCE))) {
   const mine = arms.flatMap(arm => rowsOf(name, arm, ran[arm], outcome(arm)))
   rows.push(...mine)
   console.log(markdownTable(columns(), mine))
-  console.log(`bar: ${each.bar}: ${met === null ? 'cannot be told' : met ? 'met' : 'NOT MET'}`)
+  console.log(`bar: ${each.bar}: ${met === null ? 'not judged' : met ? 'met' : 'NOT MET'}`)
 }
 const missed = evidence.filter(({ met }) => met === false).map(({ name }) => name)
 console.log(`\nnot met: ${missed.length === 0 ? 'none' : missed.join(', ')}`)
@@ -149,8 +149,8 @@ function together(ran: readonly Round[], seconds: number): Outcome {
   return { seconds: seconds * ran.length, became, all: sum(Object.values(became)) }
 }
 
-function sum(all: readonly Became[]): Became {
-  const total = (key: keyof Became): number => all.reduce((so, each) => so + each[key], 0)
+function sum(all: readonly OutcomeCounts[]): OutcomeCounts {
+  const total = (key: keyof OutcomeCounts): number => all.reduce((so, each) => so + each[key], 0)
   return {
     ...{ offered: total('offered'), good: total('good'), inItsTime: total('inItsTime'), late: total('late') },
     ...{ shed: total('shed'), failed: total('failed'), slowestMs: Math.max(0, ...all.map(each => each.slowestMs)) },
@@ -166,7 +166,7 @@ function columns(): string[] {
 
 function rowsOf(name: string, arm: Arm, ran: readonly Round[], { became, all }: Outcome): string[][] {
   const most = (of: (round: Round) => number): string => Math.max(...ran.map(of)).toFixed(0)
-  const line = (what: string, { offered, good, inItsTime, late, shed, failed, slowestMs }: Became): string[] => [
+  const line = (what: string, { offered, good, inItsTime, late, shed, failed, slowestMs }: OutcomeCounts): string[] => [
     ...[name, arm, what, ...[offered, good, inItsTime, late, shed, failed].map(String), `${slowestMs.toFixed(0)} ms`],
   ]
   const parts = Object.entries(became)

@@ -71,7 +71,7 @@ async function run(): Promise<void> {
 
 function list(): void {
   for (const { step, todo } of plan) {
-    const what = todo === 'apart' ? `left out, ${step.apart}` : todo
+    const what = todo === 'excluded' ? `left out, ${step.whyExcluded}` : todo
     const rounds = step.rounds === undefined ? '' : `, ${step.rounds} rounds`
     console.log(`${step.name}: ${what}; ${step.minutes} min${rounds}\n    ${step.run.join('\n    ')}`)
   }

@@ -31,10 +31,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { allowedCores, coresOf, pinned } from '../packages/lab/src/launch/core-pinning.ts'
-import { foreignBelow, watchForeign } from '../packages/lab/src/processes/foreign-cpu.ts'
+import { MAX_FOREIGN_CORES, watchForeign } from '../packages/lab/src/processes/foreign-cpu.ts'
 import { writeWhole } from '../packages/lab/src/write-whole.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
-import { sayBars } from './lib/bars.ts'
+import { printMissedBars } from './lib/bars.ts'
 import { type Conditions, conditions } from './lib/conditions.ts'
 import { FIGURES, judged, type Of, type Range } from './lib/interval-figures.ts'
 import { LOAD_TOOLS, type LoadTool, versionOf } from './lib/load-tools.ts'
@@ -152,7 +152,7 @@ for (const rate of RATES) {
     const one = runOf(rate, said, [before, after], foreign)
     console.error(JSON.stringify(one))
     before = after
-    if (foreign >= foreignBelow) continue
+    if (foreign >= MAX_FOREIGN_CORES) continue
     quiet++
     made.push(one)
   }
@@ -171,6 +171,6 @@ const contained = runs.filter(({ contains }) => contains).length
 const inWords = `in ${held} of ${runs.length} runs the truth may lie in the interval`
 console.log(`${inWords}; in ${contained} it certainly does`)
 const missed = held >= LEAST_HELD * runs.length ? [] : [inWords]
-sayBars(missed)
+printMissedBars(missed)
 const result: IntervalTruth = { ...together(earlier, where), ...settings, held, contained, runs, missed }
 if (!values.dry) writeWhole(resultFile('interval-truth'), `${JSON.stringify(result, null, 2)}\n`)

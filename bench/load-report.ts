@@ -69,13 +69,13 @@ function shedWith(answers: OwnAnswers): () => void {
 }
 
 function make(): () => void {
-  const { gate } = new RequestPath(new Server(), {
+  const { processGate } = new RequestPath(new Server(), {
     ...{ guard: {}, limiter: limiterOf(undefined), answers: ownAnswers(), tuning: GATE_TUNING },
     onFailure: error => {
       throw error
     },
   })
-  return () => void loadReport({ ...figures(), ...gate.loadFigures(now()) })
+  return () => void loadReport({ ...figures(), ...processGate.loadFigures(now()) })
 }
 
 const stranger = reportsTo('10.0.0.1')

@@ -14,11 +14,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { pinned } from '../packages/lab/src/launch/core-pinning.ts'
 import { type Conditions, conditions } from './lib/conditions.ts'
-import { type Asked, LOAD_TOOLS, type LoadTool, type Said, versionOf } from './lib/load-tools.ts'
+import { type Asked, LOAD_TOOLS, type LoadTool, type ReportedFigures, versionOf } from './lib/load-tools.ts'
 import { median, pinning } from './lib/measured-server.ts'
 
 /** Figures of one run. */
-interface Made extends Said {
+interface Made extends ReportedFigures {
   /** User and system CPU per request of the tool and its children, us. */
   readonly cpuUs: number
   /** Requests per second over the duration it was asked to run. */

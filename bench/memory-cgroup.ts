@@ -18,7 +18,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { writeWhole } from '../packages/lab/src/write-whole.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
-import { sayBars } from './lib/bars.ts'
+import { printMissedBars } from './lib/bars.ts'
 import { conditions } from './lib/conditions.ts'
 import {
   ARMS,
@@ -139,7 +139,7 @@ try {
 console.table(
   rows.map(({ requests, pings, ...row }) => ({ ...row, ...requests, small: `${pings.good}/${pings.sent}` })),
 )
-sayBars(missedBars(rows))
+printMissedBars(missedBars(rows))
 if (!dry) putTable(page, 'memory-cgroup', memoryTable(readResult<MemoryFigures>('memory-cgroup')))
 
 /** Writes the result file. It is called after each run, so that Ctrl-C loses at most one run. */

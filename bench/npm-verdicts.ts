@@ -27,7 +27,7 @@ import type { MeltMeasured } from '../packages/lab/src/melt/measured.ts'
 import type { ScenarioResult } from '../packages/lab/src/report/result.ts'
 import { keptOf } from '../packages/lab/src/report/standing.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
-import { sayBars } from './lib/bars.ts'
+import { printMissedBars } from './lib/bars.ts'
 import { headersOf, withAutocannon, withWrk } from './lib/closed-loop.ts'
 import { conditions } from './lib/conditions.ts'
 import { LOAD_TOOLS, versionOf } from './lib/load-tools.ts'
@@ -216,7 +216,7 @@ for (const name of wanted) {
 }
 for (const [name, note] of notes) apps.set(name, { ...apps.get(name)!, note })
 const result: NpmVerdicts = { load: LOAD, apps: [...apps.values()] }
-sayBars(
+printMissedBars(
   result.apps
     .filter(({ outcome }) => outcome !== 'right')
     .map(({ app, outcome }) => (outcome === 'none' ? `no verdict on ${app}` : `the verdict on ${app} is wrong`)),

@@ -31,10 +31,10 @@ const { chosen } = scriptOptions(import.meta.filename, { only: { type: 'string' 
 const stop = new AbortController()
 process.on('SIGINT', () => stop.abort(new Error('stopped by Ctrl-C')))
 for (const broken of chosen('only', Object.keys(LOADS) as Broken[])) {
-  for (const isOn of [true, false]) await night(broken, isOn)
+  for (const isOn of [true, false]) await runIncident(broken, isOn)
 }
 
-async function night(broken: Broken, isOn: boolean): Promise<void> {
+async function runIncident(broken: Broken, isOn: boolean): Promise<void> {
   const { context, end } = makeContext({
     ...{ form: 'full', signal: stop.signal },
     ...{ progress: progressOn(process.stderr), cores: coresOf(allowedCores()) },
@@ -61,8 +61,8 @@ async function night(broken: Broken, isOn: boolean): Promise<void> {
         ...{ url: `${app.origin}${path}`, rate, durationMs: LOAD_MS, timeoutMs: 10_000 },
         ...how,
       })
-    const [quick, dear, how] = LOADS[broken]
-    const loading = Promise.all([load('/', quick, {}), load('/invoices', dear, how)])
+    const [quick, expensive, how] = LOADS[broken]
+    const loading = Promise.all([load('/', quick, {}), load('/invoices', expensive, how)])
     const page = async (path: string): Promise<string> => (await fetch(`http://127.0.0.1:${admin}${path}`)).text()
     const looks = isOn ? context.sample(200, () => page('/explain')) : undefined
     await context.sleep(LOOK_AFTER_MS)

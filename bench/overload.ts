@@ -21,7 +21,7 @@ import { runScenarios } from '../packages/lab/src/commands/run.ts'
 import { overload } from '../packages/lab/src/scenarios/overload/overload.ts'
 import { ARMS, MODES, WORKLOADS } from '../packages/lab/src/scenarios/overload/workloads.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
-import { sayAgain, workloadOf } from './lib/say-again.ts'
+import { rewriteFindings, workloadOf } from './lib/rewrite-findings.ts'
 
 const options = scriptOptions(import.meta.filename, {
   workload: { type: 'string' },
@@ -66,6 +66,6 @@ else {
       if (existsSync(`${keep}/${name}.json`)) cpSync(`${keep}/${name}.json`, `${results}/${name}.json`)
     }
   }
-  sayAgain(results, workloadOf, ({ arms }) => ({ arms }))
+  rewriteFindings(results, workloadOf, ({ arms }) => ({ arms }))
   writeFileSync('docs/scoreboard.md', markdownReport([results], 'docs/images', 'docs/scoreboard'))
 }

@@ -19,7 +19,7 @@ import { allowedCores, coresOf, describeMachine, progressOn } from '../apps/runn
 import { subjectOf } from '../apps/runner/subject.ts'
 import type { Recovery } from '../packages/lab/src/melt/measured.ts'
 import { backInWords } from '../packages/lab/src/melt/recovery.ts'
-import { foreignBelow } from '../packages/lab/src/processes/foreign-cpu.ts'
+import { MAX_FOREIGN_CORES } from '../packages/lab/src/processes/foreign-cpu.ts'
 import { writeWhole } from '../packages/lab/src/write-whole.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { whyMachineBusy } from './figures/run-steps.ts'
@@ -35,7 +35,7 @@ import {
   recoveryPage,
   SHAPE,
 } from './lib/recovery-page.ts'
-import { standingCapacity, stillAt } from './lib/standing-still.ts'
+import { steadyCapacity, whyUnsteadyAt } from './lib/steady-load.ts'
 
 const QUIET_WITHIN_S = 600
 /** Maximum of runs of an arm, when other processes disturb it. */
@@ -93,17 +93,17 @@ async function measure(name: string): Promise<AppRecovery> {
 
   const { capacity, lowered, ...bare } = await undisturbed(() =>
     under('bare', async load => {
-      const { stands, ...standing } = await standingCapacity(load, searched)
-      for (const why of standing.lowered) progress.line(`${name}: ${why}`)
-      const recovery = await recover(load, standing.capacity)
-      const unsure = stands ? recovery.unsure : 'no load that was tried stood still before the spike'
-      return { ...recovery, ...standing, unsure }
+      const { isSteady, ...steady } = await steadyCapacity(load, searched)
+      for (const why of steady.lowered) progress.line(`${name}: ${why}`)
+      const recovery = await recover(load, steady.capacity)
+      const unsure = isSteady ? recovery.unsure : 'no load that was tried was steady before the spike'
+      return { ...recovery, ...steady, unsure }
     }),
   )
   const guarded = await undisturbed(() =>
     under('register', async load => {
       // Warms the app like the bare one. The calm before the spike shows whether it carries the same load.
-      await stillAt(load, capacity)
+      await whyUnsteadyAt(load, capacity)
       return recover(load, capacity)
     }),
   )
@@ -117,7 +117,7 @@ async function undisturbed<T extends Pick<ArmRecovery, 'unsure'>>(run: () => Pro
   for (let disturbed = 0; ; disturbed++) {
     await untilQuiet()
     const { result, others } = await besideOthers(run)
-    if (others <= foreignBelow) return { ...result, others, disturbed }
+    if (others <= MAX_FOREIGN_CORES) return { ...result, others, disturbed }
     progress.line(`others used ${others.toFixed(2)} cores meanwhile`)
     if (disturbed + 1 < MOST_RUNS) continue
     return { ...result, others, disturbed, unsure: DISTURBED }

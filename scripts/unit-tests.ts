@@ -75,8 +75,8 @@ const ON_ONE_NODE: readonly RegExp[] = [
 
 /**
  * Whether a test file has the same result on every Node. This holds for a unit test that calls no more of Node than
- * every test does, for a simulation, which has its own clock, for a test that a check finds faults (`finds.test.ts`),
- * and for {@link ON_ONE_NODE}.
+ * every test does, for a simulation, which has its own clock, for a test which proves that a check finds faults
+ * (`finds.test.ts`), and for {@link ON_ONE_NODE}.
  */
 export function showsTheSame(testFile: string): boolean {
   const inFolder = testFile.replace(/^packages\/meltproof\/test\//, '')

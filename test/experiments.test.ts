@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import { markdownReport } from '../packages/lab/src/commands/report.ts'
-import { saidOf } from '../packages/lab/src/experiment/run-scenario.ts'
+import { wordingOf } from '../packages/lab/src/experiment/run-scenario.ts'
 import { scriptDigest } from '../packages/lab/src/experiment/script-digest.ts'
 import type { Plot, ScenarioResult } from '../packages/lab/src/report/result.ts'
 import { catalogue } from '../packages/lab/src/scenarios/catalogue.ts'
@@ -89,9 +89,13 @@ for (const result of results) {
   })
 
   test(`${result.name}: all texts and plots match what was measured`, () => {
-    const said = JSON.parse(JSON.stringify(saidOf(scenario, measured, result)))
-    for (const key of Object.keys(said)) {
-      assert.deepEqual(result[key as keyof ScenarioResult], said[key], `${key}: npm run experiments:page says it anew`)
+    const wording = JSON.parse(JSON.stringify(wordingOf(scenario, measured, result)))
+    for (const key of Object.keys(wording)) {
+      assert.deepEqual(
+        result[key as keyof ScenarioResult],
+        wording[key],
+        `${key}: npm run experiments:page rewrites it`,
+      )
     }
   })
 

@@ -14,23 +14,23 @@ const ROOT = join(import.meta.dirname, '..')
 const step = (name: string, more: Partial<Step> = {}): Step => ({
   ...{ name, run: [`echo ${name} >> ran`], results: [], pages: [], minutes: 1, ...more },
 })
-const some = [step('build', { always: true }), step('one'), step('two'), step('far', { apart: 'virtual' })]
+const some = [step('build', { always: true }), step('one'), step('two'), step('far', { whyExcluded: 'virtual' })]
 const at = (steps: State['steps'], commit = 'abc'): State => ({ commit, steps })
 const begun = '2026-11-27T12:00:00.000Z'
 const todos = (state: State, choice = {}) => planOf(some, state, 'abc', choice).map(({ todo }) => todo)
 
 describe('the plan of npm run figures', () => {
-  test('runs all steps except those kept apart', () => {
-    assert.deepEqual(todos(at({})), ['run', 'run', 'run', 'apart'])
+  test('runs all steps except those that are excluded', () => {
+    assert.deepEqual(todos(at({})), ['run', 'run', 'run', 'excluded'])
     assert.deepEqual(todos(at({}), { all: true }), ['run', 'run', 'run', 'run'])
   })
 
   test('skips steps completed at this commit, and resumes an interrupted one', () => {
-    assert.deepEqual(todos(at({ one: { begun, tookS: 3 }, two: { begun } })), ['run', 'done', 'resume', 'apart'])
+    assert.deepEqual(todos(at({ one: { begun, tookS: 3 }, two: { begun } })), ['run', 'done', 'resume', 'excluded'])
   })
 
   test('starts again at another commit', () => {
-    assert.deepEqual(todos(at({ one: { begun, tookS: 3 } }, 'def')), ['run', 'run', 'run', 'apart'])
+    assert.deepEqual(todos(at({ one: { begun, tookS: 3 } }, 'def')), ['run', 'run', 'run', 'excluded'])
   })
 
   test('leaves out the steps that always run when no other step is left', () => {

@@ -46,16 +46,16 @@ const RULES: Readonly<Record<string, Rules>> = {
       adapters: VOCABULARY,
       admission: ['errors', 'options', 'signals', 'linked-list'],
       'process-gate': [...VOCABULARY, 'fail-open', 'signals', 'admission'],
-      turns: [...VOCABULARY, 'fail-open', 'linked-list', 'signals', 'admission', 'process-gate'],
-      limiter: [...VOCABULARY, 'signals', 'admission', 'process-gate', 'turns', 'deadline'],
+      'work-gate': [...VOCABULARY, 'fail-open', 'linked-list', 'signals', 'admission', 'process-gate'],
+      limiter: [...VOCABULARY, 'signals', 'admission', 'process-gate', 'work-gate', 'deadline'],
       server: [
         ...[...VOCABULARY, 'chain', 'fail-open', 'linked-list'],
         ...['signals', 'admission', 'process-gate', 'deadline'],
       ],
       index: ['errors', 'admission', 'deadline', 'server'],
       // protect() needs none of the following.
-      outbound: [...VOCABULARY, 'chain', 'signals', 'admission', 'turns', 'deadline'],
-      databases: [...VOCABULARY, 'turns', 'deadline', 'outbound'],
+      outbound: [...VOCABULARY, 'chain', 'signals', 'admission', 'work-gate', 'deadline'],
+      databases: [...VOCABULARY, 'work-gate', 'deadline', 'outbound'],
       timing: [...VOCABULARY, 'signals', 'outbound', 'server'],
       observe: [...VOCABULARY, 'signals', 'timing'],
       logging: [...VOCABULARY, 'timing'],
@@ -152,7 +152,7 @@ for (const [root, rules] of Object.entries(RULES)) {
 }
 
 /** The parts of server/ in the order of a request: each may import those before it. Other files assemble them. */
-const SERVER_PARTS = ['guard', 'connection', 'request', 'response', 'shed', 'permit', 'gate', 'handler', 'operate']
+const SERVER_PARTS = ['guard', 'connection', 'request', 'response', 'shed', 'in-service', 'gate', 'handler', 'operate']
 
 test('the parts of server/ import in one direction', () => {
   const server = 'packages/meltproof/src/server'

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { partialRun } from '../packages/lab/src/commands/run.ts'
-import { workloadOf } from '../bench/lib/say-again.ts'
-import { runScenario, saidOf } from '../packages/lab/src/experiment/run-scenario.ts'
+import { workloadOf } from '../bench/lib/rewrite-findings.ts'
+import { runScenario, wordingOf } from '../packages/lab/src/experiment/run-scenario.ts'
 import { scenario } from '../packages/lab/src/experiment/scenario.ts'
 import { markdownReport } from '../packages/lab/src/commands/report.ts'
 import type { ScenarioResult } from '../packages/lab/src/report/result.ts'
@@ -90,9 +90,9 @@ test('all texts and plots of the results match what was measured', () => {
   const kept = join(import.meta.dirname, '../bench/results/overload')
   for (const name of readdirSync(kept).filter(file => file.endsWith('.json'))) {
     const result = JSON.parse(readFileSync(join(kept, name), 'utf8')) as ScenarioResult
-    const said = JSON.parse(JSON.stringify(saidOf(workloadOf(result)!, result.measured, result)))
+    const wording = JSON.parse(JSON.stringify(wordingOf(workloadOf(result)!, result.measured, result)))
     for (const key of ['standings', 'finding', 'overviews', 'tables', 'plots'] as const)
-      assert.deepEqual(result[key], said[key], `${name}, ${key}: node bench/overload.ts --report says it anew`)
+      assert.deepEqual(result[key], wording[key], `${name}, ${key}: node bench/overload.ts --report rewrites it`)
   }
 })
 

@@ -60,7 +60,7 @@ describe('the source reached from an entry is bounded', () => {
       assert.ok(reached.length <= most.files, `${name} reaches ${reached.length} files, more than ${most.files}`)
       assert.ok(lines <= most.lines, `${name} reaches ${lines} lines, more than ${most.lines}`)
       if (most.goal !== undefined)
-        assert.ok(lines > most.goal, `${name} reaches ${lines} lines; its goal is met, so hold it`)
+        assert.ok(lines > most.goal, `${name} reaches ${lines} lines; the goal is met: make it the maximum`)
     })
   }
 

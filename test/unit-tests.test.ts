@@ -79,7 +79,7 @@ test('showsTheSame() is false for a unit test that calls Node, itself or in a fi
   assert.equal(same('', `import http from 'node:http'`, 'sim/a.ts'), false, 'nor is that a simulation')
 })
 
-test('showsTheSame() is true for tests that a check finds faults, and for long ones that do not depend on Node', () => {
+test('showsTheSame() is true for tests that prove a check finds faults, and for long ones independent of Node', () => {
   const same = (name: string): boolean => showsTheSame(`packages/meltproof/test/${name}.test.ts`)
   const found = globSync('packages/meltproof/test/**/*.test.ts').map(file => file.slice(24, -'.test.ts'.length))
   for (const name of [

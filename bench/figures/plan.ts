@@ -17,7 +17,7 @@ export interface StepState {
 
 export interface Planned {
   readonly step: Step
-  readonly todo: 'run' | 'resume' | 'done' | 'apart'
+  readonly todo: 'run' | 'resume' | 'done' | 'excluded'
 }
 
 export interface Choice {
@@ -30,7 +30,7 @@ export function planOf(steps: readonly Step[], state: State, commit: string, { o
   const known = state.commit === commit ? state.steps : {}
   const chosen = only === undefined ? steps : steps.filter(({ name, always }) => always || only.includes(name))
   const todoOf = (step: Step): Planned['todo'] => {
-    if (step.apart !== undefined && !all && only === undefined) return 'apart'
+    if (step.whyExcluded !== undefined && !all && only === undefined) return 'excluded'
     if (step.always) return 'run'
     const { begun, tookS } = known[step.name] ?? {}
     return tookS !== undefined ? 'done' : begun !== undefined ? 'resume' : 'run'

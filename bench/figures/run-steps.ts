@@ -6,7 +6,7 @@ import { cpus } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { busyNow } from '../../packages/lab/src/processes/core-times.ts'
-import { foreignBelow, watchForeign } from '../../packages/lab/src/processes/foreign-cpu.ts'
+import { MAX_FOREIGN_CORES, watchForeign } from '../../packages/lab/src/processes/foreign-cpu.ts'
 import { writeWhole } from '../../packages/lab/src/write-whole.ts'
 import { certify, minutesOf, type State } from './plan.ts'
 import type { Step } from './steps.ts'
@@ -57,13 +57,13 @@ export async function runSteps(steps: readonly Step[], place: Place): Promise<vo
     for (const file of step.untimed ? [] : globSync([...step.results], { cwd: root })) {
       if (!file.endsWith('.json')) continue
       const text = readFileSync(join(root, file), 'utf8')
-      const certified = certify(JSON.parse(text), commit, foreign, foreignBelow)
+      const certified = certify(JSON.parse(text), commit, foreign, MAX_FOREIGN_CORES)
       const indent = /^\{\n( +)/.exec(text)?.[1]?.length
       writeFileSync(join(root, file), `${JSON.stringify(certified, null, indent)}\n`)
     }
     const tookS = Math.round((performance.now() - startedMs) / 1000)
     keep(stateFile, { commit, steps: { ...readState(stateFile, commit).steps, [step.name]: { begun, tookS } } })
-    const isDisturbed = !step.untimed && foreign !== null && foreign.mean > foreignBelow
+    const isDisturbed = !step.untimed && foreign !== null && foreign.mean > MAX_FOREIGN_CORES
     say(
       `== ${step.name} took ${tookS} s${isDisturbed ? `; others used ${foreign.mean.toFixed(2)} cores meanwhile` : ''}`,
     )
@@ -80,7 +80,7 @@ export async function whyMachineBusy(signal: AbortSignal, withinS = QUIET_WITHIN
   for (let second = 1; ; second += 2) {
     const busy = (await busyNow(1000, signal)) ?? []
     const worst = Math.max(0, ...busy)
-    if (worst < foreignBelow) return undefined
+    if (worst < MAX_FOREIGN_CORES) return undefined
     const core = `core ${busy.indexOf(worst)} was ${Math.round(100 * worst)} % busy`
     if (second >= withinS)
       return `the machine is not quiet: ${core} with something else, and no second of ${withinS} s was quiet`

@@ -26,7 +26,7 @@ export interface Step {
   /** Runs in every run, because it prepares the other steps or uses their results. */
   readonly always?: true
   /** Why the step is omitted unless `--all` or `--only` selects it. */
-  readonly apart?: string
+  readonly whyExcluded?: string
 }
 
 const json = (...names: readonly string[]): readonly string[] => names.map(name => `bench/results/${name}.json`)
@@ -91,14 +91,17 @@ function overload([name, [minutes, loads]]: readonly [string, readonly [minutes:
     name: `overload-${name}`,
     results: json(`overload/overload-${name}`),
     needs: ['haproxy'],
-    apart: 'the scoreboard takes about three hours by itself: npm run figures -- --only scoreboard',
+    whyExcluded: 'the scoreboard takes about three hours by itself: npm run figures -- --only scoreboard',
     quotedBy: [...README, 'docs/alternatives.md'],
     leftovers: [`runs/overload/overload-${name}.json`, `runs/overload/overload-${name}.json.part`],
   })
 }
 
 const LANES = 'runs/figures/accept-lanes.txt'
-const VIRTUAL = { untimed: true, apart: 'virtual time: any machine makes these figures, also a busy one' } as const
+const VIRTUAL = {
+  untimed: true,
+  whyExcluded: 'virtual time: any machine gives the same figures, even a busy one',
+} as const
 const ALWAYS = { results: [], untimed: true, always: true } as const
 
 export const STEPS: readonly Step[] = [
@@ -154,7 +157,7 @@ export const STEPS: readonly Step[] = [
     pages: ['docs/apps.md'],
     quotedBy: README,
     minutes: 40,
-    apart: 'it checks apps, which it installs from the npm registry',
+    whyExcluded: 'it checks apps, which it installs from the npm registry',
   },
   {
     name: 'recovery',
@@ -164,7 +167,7 @@ export const STEPS: readonly Step[] = [
     pages: ['docs/recovery.md'],
     quotedBy: ['docs/faq.md'],
     minutes: 25,
-    apart: 'it loads apps, which it installs from the npm registry',
+    whyExcluded: 'it loads apps, which it installs from the npm registry',
   },
   {
     name: 'culprit',
@@ -173,7 +176,7 @@ export const STEPS: readonly Step[] = [
     results: json('culprit'),
     pages: ['docs/culprit.md'],
     minutes: 20,
-    apart: 'with it a run would take all of its two hours',
+    whyExcluded: 'its 20 minutes would extend a run to two hours',
   },
   {
     name: 'audit-planted',
@@ -181,7 +184,7 @@ export const STEPS: readonly Step[] = [
     results: json('audit-planted'),
     pages: [],
     minutes: 10,
-    apart: 'it is about meltlab audit, not about the runtime',
+    whyExcluded: 'it is about meltlab audit, not about the runtime',
   },
   {
     name: 'memory-cgroup',
@@ -190,7 +193,7 @@ export const STEPS: readonly Step[] = [
     pages: ['docs/memory.md'],
     minutes: 130,
     rounds: 20,
-    apart: 'it needs root and a memory cgroup, and takes two hours',
+    whyExcluded: 'it needs root and a memory cgroup, and takes two hours',
   },
   {
     name: 'pages',

@@ -212,10 +212,14 @@ const SEARCH = [
     'return 2 * left >= halted &&',
     'return nowMs < 0 &&',
   ]),
-  rule('lower', 'half the limit, as a trial', [LIMITER, 'else if (nowMs >= this.#lookAt &&', 'else if (nowMs < 0)']),
+  rule('lower', 'half the limit, as a trial', [
+    LIMITER,
+    'else if (nowMs >= this.#trialDueAt &&',
+    'else if (nowMs < 0 &&',
+  ]),
   rule('lower-waits', 'no second trial where requests hardly wait in service', [
     LIMITER,
-    'this.#isFirstLook || heavyMs - this.#aloneMs > LATE_WORKS * workMs',
+    'this.#isFirstTrial || heavyMs - this.#aloneMs > LATE_WORKS * workMs',
     'nowMs >= 0',
   ]),
   rule('lower-given-up', 'a trial ends when it lets nothing in for a second', [
@@ -230,7 +234,7 @@ const SEARCH = [
   ]),
   rule('follow-up', 'the limit follows throughput up', [
     LIMITER,
-    'this.#measured >= SURE && needed > raised * this.#limit',
+    'this.#measured >= MEASUREMENTS_BEFORE_RAISE && needed > raised * this.#limit',
     'nowMs < 0',
   ]),
   rule('usual-kept', 'a measurement far below the usual does not count', [
@@ -300,8 +304,8 @@ const COUNTING = [
   ]),
   rule('presumed-over', 'such a handler is treated as finished after a while', [
     ABANDONED,
-    '    this.#believe(nowMs)\n    const over',
-    '    this.#believe(nowMs)\n    if (nowMs >= 0) return []\n    const over',
+    '    this.#acceptEnds(nowMs)\n    const over',
+    '    this.#acceptEnds(nowMs)\n    if (nowMs >= 0) return []\n    const over',
   ]),
 ]
 
@@ -355,7 +359,7 @@ const QUEUE_RULES = [
   ]),
   rule('few-newest', 'newest first while one of them has waited for two seconds', [
     QUEUE,
-    'this.#standing || this.#someWaitOn(nowMs)',
+    'this.#standing || this.#someExceedLongestWait(nowMs)',
     'this.#standing',
   ]),
   rule('few-overtaken', 'one of them that 64 have overtaken is shed', [
@@ -410,7 +414,7 @@ const QUEUE_RULES = [
   ]),
   rule('kind-growth', 'a kind beyond its usual rate counts as unknown', [
     'fairness/known-kinds.ts',
-    'return this.#came[kind]! < this.#most[kind]! ? kind : UNKNOWN',
+    'return this.#arrived[kind]! < this.#most[kind]! ? kind : UNKNOWN',
     'return kind',
   ]),
 ]
@@ -487,7 +491,7 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       JUDGE_MS: [2, 20],
       SHORTEST_HOLD_MS: [10, 50],
       LATE_WORKS: [1, 2.5],
-      SURE: [2, 10],
+      MEASUREMENTS_BEFORE_RAISE: [2, 10],
       DRAINS: [0.25, 0.75],
       NO_QUEUE: [0.1, 0.5],
       HALT_MS: [1000, 6000],

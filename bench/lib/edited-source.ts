@@ -24,6 +24,6 @@ if (edits.length > 0) {
 }
 
 export function edited(source: string, { file, find, put }: Edit): string {
-  if (source.split(find).length !== 2) throw new Error(`${file} has not one place that reads '${find}'`)
+  if (source.split(find).length !== 2) throw new Error(`${file} does not contain exactly one occurrence of '${find}'`)
   return source.replace(find, () => put)
 }

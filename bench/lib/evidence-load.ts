@@ -25,11 +25,14 @@ export interface Asked {
   readonly uploadMs?: number
 }
 
-export interface Became {
+export interface OutcomeCounts {
   offered: number
   /** Answered 2xx within PROMISE_MS. */
   good: number
-  /** Answered with any status but 503 within PROMISE_MS; work that takes longer alone has PROMISE_MS on top of that. */
+  /**
+   * Answered with any status but 503 within PROMISE_MS. Work that takes longer than PROMISE_MS even alone gets its own
+   * time plus PROMISE_MS.
+   */
   inItsTime: number
   /** Answered later than that, or never. */
   late: number
@@ -40,7 +43,7 @@ export interface Became {
 }
 
 export interface LoadResult {
-  readonly became: Readonly<Record<string, Became>>
+  readonly became: Readonly<Record<string, OutcomeCounts>>
   /** Maximum lateness of the load generator itself, ms. */
   readonly clientLateMs: number
 }
@@ -68,7 +71,7 @@ export async function load(
   const became = Object.fromEntries(
     all.map(({ name }) => [
       name,
-      { offered: 0, good: 0, inItsTime: 0, late: 0, shed: 0, failed: 0, slowestMs: 0 } satisfies Became,
+      { offered: 0, good: 0, inItsTime: 0, late: 0, shed: 0, failed: 0, slowestMs: 0 } satisfies OutcomeCounts,
     ]),
   )
   const pending = new Map<object, { readonly atMs: number; readonly asked: Asked }>()

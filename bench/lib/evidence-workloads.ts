@@ -2,7 +2,7 @@
  * The workloads that bench/evidence.ts sends to real servers: cases in which one path has requests of many costs, and
  * loads that a server carries without admission.
  */
-import type { Asked, Became } from './evidence-load.ts'
+import type { Asked, OutcomeCounts } from './evidence-load.ts'
 
 export interface EvidenceWorkload {
   readonly what: string
@@ -29,8 +29,8 @@ export interface EvidenceWorkload {
 
 export interface Outcome {
   readonly seconds: number
-  readonly became: Readonly<Record<string, Became>>
-  readonly all: Became
+  readonly became: Readonly<Record<string, OutcomeCounts>>
+  readonly all: OutcomeCounts
 }
 
 const open = (name: string, path: string, work: string, perSecond: number, toMs: number, ownMs: number): Asked => ({

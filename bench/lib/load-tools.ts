@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Latencies of answers, ms. Undefined if the tool does not report one. */
-export interface Said {
+export interface ReportedFigures {
   readonly requests: number
   readonly p50?: number | undefined
   readonly p90?: number | undefined
@@ -31,7 +31,7 @@ export interface LoadTool {
   readonly from: string
   /** @param folder for further files that it writes */
   readonly command: (asked: Asked, folder: string) => readonly string[]
-  readonly read: (stdout: string) => Said
+  readonly read: (stdout: string) => ReportedFigures
 }
 
 const LAB = join(import.meta.dirname, '../../packages/lab/bin/meltlab.js')
@@ -206,7 +206,7 @@ export const LOAD_TOOLS: readonly LoadTool[] = [
   },
 ]
 
-function readWrk(stdout: string): Said {
+function readWrk(stdout: string): ReportedFigures {
   const at = (share: string): number | undefined =>
     msOf(new RegExp(`^\\s*${share}(?:\\.0+)?%\\s+(\\S+)`, 'm').exec(stdout)?.[1])
   const max = msOf(/^\s*Latency\s+\S+\s+\S+\s+(\S+)/m.exec(stdout)?.[1])

@@ -26,7 +26,7 @@ export function extendable<T extends Conditions>(
   if (earlier === undefined) return undefined
   const why = whyOther(earlier, where, settings)
   if (why === undefined) return earlier
-  console.error(`The figures begin again: the earlier ones have another ${why}.`)
+  console.error(`Starting a new result: the earlier figures have a different ${why}.`)
   return undefined
 }
 

@@ -8,13 +8,13 @@ import { type Cores, offer, runLoad } from '../../apps/runner/lab.ts'
 import type { Running } from '../../apps/runner/start.ts'
 import { printed } from '../../apps/streams/program.ts'
 import { watchSpeed } from '../../packages/lab/src/launch/core-speed.ts'
-import { compiled } from '../../packages/lab/src/melt/capacity.ts'
+import { warmUpCode } from '../../packages/lab/src/melt/capacity.ts'
 import type { Recovery, RecoveryShape, SecondResult } from '../../packages/lab/src/melt/measured.ts'
 import { presets } from '../../packages/lab/src/melt/options.ts'
-import { AFTER, recoveryFrom, recoveryOf, recoveryPlan } from '../../packages/lab/src/melt/recovery.ts'
+import { recoveryFrom, recoveryOf, recoveryPlan, SAFE_LOAD } from '../../packages/lab/src/melt/recovery.ts'
 import { underLoad } from '../../packages/lab/src/melt/step.ts'
 import { secondOf } from '../../packages/lab/src/melt/summary.ts'
-import type { SteadyLoad } from './standing-still.ts'
+import type { SteadyLoad } from './steady-load.ts'
 
 const SLO_MS = 1000
 /** A program that sends 1 % of its calls later than this makes an app look late. */
@@ -37,7 +37,7 @@ export function recoveryLoad(
     const run: typeof runLoad = plan => runLoad(plan, { signal })
     return {
       sloMs: target.sloMs,
-      warm: () => compiled({ target, times: presets.full.capacityTimes, run, onProbe: () => {} }),
+      warm: () => warmUpCode({ target, times: presets.full.capacityTimes, run, onProbe: () => {} }),
       async steady(rate, durationS) {
         const { seconds } = await run(offer({ ...target, spacing: 'even' }, rate, 1000 * durationS))
         return seconds.map(second => secondOf(second, target.sloMs))
@@ -66,7 +66,7 @@ export function recoveryLoad(
       steady: async (rate, durationS) => (await phases([[rate, durationS]], 0)).seconds,
       async recover(capacity) {
         const { beforeS, spike, spikeS, afterS, retries } = shape
-        const low = AFTER * capacity
+        const low = SAFE_LOAD * capacity
         const { seconds, sendLagP99Ms } = await phases(
           [
             [low, beforeS],

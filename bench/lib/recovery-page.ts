@@ -1,6 +1,6 @@
 /** Shows when the apps of apps/ recover after a spike, as a page. Pure. */
 import type { Recovery, RecoveryShape, SecondResult } from '../../packages/lab/src/melt/measured.ts'
-import { AFTER, backInWords, CLIENTS, spikeInWords, WINDOW_S } from '../../packages/lab/src/melt/recovery.ts'
+import { backInWords, CLIENTS, SAFE_LOAD, spikeInWords, WINDOW_S } from '../../packages/lab/src/melt/recovery.ts'
 import { isWell } from '../../packages/lab/src/melt/summary.ts'
 import { formatList, formatMultiple, formatPercent, formatRate } from '../../packages/lab/src/report/format.ts'
 import { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'
@@ -70,8 +70,8 @@ export function recoveryPage(results: Readonly<Record<string, AppRecovery>>, kno
   return `# Whether apps come back by themselves
 
 Written by \`node bench/recovery.ts\` from \`bench/results/recovery.json\`; not by hand. The [${known} apps](apps.md) from npm are
-started bare and with \`--import meltproof/register\`, without options, and each is asked on its most expensive route: ${formatMultiple(AFTER)} of its
-capacity for ${SHAPE.beforeS} s, then ${spikeInWords(SHAPE)}, then ${formatMultiple(AFTER)} for ${SHAPE.afterS} s. An app counts as back at the first of ${WINDOW_S} consecutive
+started bare and with \`--import meltproof/register\`, without options, and each is asked on its most expensive route: ${formatMultiple(SAFE_LOAD)} of its
+capacity for ${SHAPE.beforeS} s, then ${spikeInWords(SHAPE)}, then ${formatMultiple(SAFE_LOAD)} for ${SHAPE.afterS} s. An app counts as back at the first of ${WINDOW_S} consecutive
 seconds in each of which 99 % of the requests got a 2xx or 3xx within a second. A shed request counts as not answered.
 
 **${back.length} of ${judged.length} protected apps were back within ${BAR_S} s. Bare, ${bareBack.length} of them were back within ${SHAPE.afterS - WINDOW_S} s.**${unmeasured(apps, judged, known)}${olderOf(apps)}
@@ -89,7 +89,7 @@ ${markdownTable(
 )}
 
 - **Clients**: ${CLIENTS} They leave after 5 s.
-- **Capacity**: the rate that the search of \`meltlab melt\` finds, provided the bare app can sustain ${formatMultiple(AFTER)} of it: for 8 s of evenly spaced
+- **Capacity**: the rate that the search of \`meltlab melt\` finds, provided the bare app can sustain ${formatMultiple(SAFE_LOAD)} of it: for 8 s of evenly spaced
   requests, 99 % of each second's requests are answered within a second, and the median answer time at most doubles. If it does not, the capacity is
   divided by 1.1, the ratio by which two searches may differ, until it does. The search is a closed loop, in which users wait for their answers, and may find a higher rate than the app can sustain in an open loop.
 - **Kept in the spike**: goodput during the ${formatMultiple(SHAPE.spike)} spike as a share of the capacity: bare, then protected.
@@ -137,7 +137,7 @@ function olderOf(apps: readonly AppRecovery[]): string {
   if (older.length === 0) return ''
   const which = older.length === apps.length ? 'All results' : `The results of ${formatList(older)}`
   return (
-    `\n\n${which} predate two checks: whether the bare app can sustain ${formatMultiple(AFTER)} of the capacity in an open loop, and how ` +
+    `\n\n${which} predate two checks: whether the bare app can sustain ${formatMultiple(SAFE_LOAD)} of the capacity in an open loop, and how ` +
     'much CPU other processes used. The load averages of the machine are below.'
   )
 }
@@ -148,7 +148,7 @@ function loweredOf(apps: readonly AppRecovery[]): string {
     .filter(({ lowered }) => lowered.length > 0)
     .map(
       ({ title, searched, capacity, lowered }) =>
-        `- **${title}**: ${formatRate(searched)}/s was found, and ${formatRate(capacity)}/s kept. At ${formatMultiple(AFTER)} of what was tried: ${lowered.join('; ')}.`,
+        `- **${title}**: ${formatRate(searched)}/s was found, and ${formatRate(capacity)}/s kept. At ${formatMultiple(SAFE_LOAD)} of what was tried: ${lowered.join('; ')}.`,
     )
   return lines.length === 0 ? '' : `## Capacities that were lowered\n\n${lines.join('\n')}\n\n`
 }

@@ -191,7 +191,7 @@ export function refusingSection(results: Readonly<Record<string, RefusingResult>
 
 A dependency whose processor needs 20 ms for an answer, 50/s, and 2 ms for a refusal (503), which goes first. It refuses when 8
 calls are there, unless the case says otherwise. Good: a 200 within 1 s. The best of the fixed limits
-${FIXED.join(', ')} is in brackets: nobody knows it beforehand. Load comes for ${FOR_S} s, after ${WARM_S} s of 25 calls/s.
+${FIXED.join(', ')} is in brackets: it is not known in advance. Load comes for ${FOR_S} s, after ${WARM_S} s of 25 calls/s.
 
 ${head}
 ${rows(false)}

@@ -4,7 +4,8 @@
  * - false sheds: where no request may be shed, at most 0.2 % are.
  * - late: at most 3 % of the offered requests are answered late, that is, later than the promise of 1 s because of
  *   other requests (sim/own-time.ts); requests that are never answered count. Where no request may be shed, a burst
- *   that takes two seconds is late without admission too, so there the limit is at least 2 points more than bare.
+ *   that takes two seconds is late without admission too, so there the limit is 3 %, or 2 points above bare if that is
+ *   more.
  * - in service: the requests that contend at the same time (for the core, a connection, a lock; sim/census.ts) are at
  *   most twice the maximum that left within one second. By Little's law, N handlers of which D leave per second take N
  *   / D seconds on average: with more than D in service, the last to arrive is later than the promise of 1 s. Twice

@@ -43,7 +43,7 @@ export function distil(
   return { costs: costs.map(of => of.join(' ')), garbage: sinceThen(garbage), stolen: sinceThen(stolen) }
 }
 
-/** Of the time in which the loop was busy, including its waits for the core: the share in which others had the core. */
+/** The share of the loop's busy time, including its waits for the core, in which other threads had the core. */
 export function stolenShare({ account }: AppNotes): number {
   const [, busyFrom = 0, stolenFrom = 0] = account
   const [busyTo = 0, stolenTo = 0] = account.slice(-4)

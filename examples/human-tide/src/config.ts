@@ -4,15 +4,15 @@ import { fileURLToPath } from 'node:url'
 export interface Config {
   readonly host: string
   readonly port: number
-  /** Of the storm that `/` shows at this computer. */
+  /** Port of the storm that `/` shows to a browser on this computer. */
   readonly stormPort: number
-  /** Undefined: a PostgreSQL of our own, in `dataDir`. */
+  /** If it is undefined, the service runs its own PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | undefined
   readonly dataDir: string
   readonly keepDays: number
-  /** How many stand in front of us: so many addresses of X-Forwarded-For are true. */
+  /** Number of proxies in front of the service. The addresses that they add to X-Forwarded-For are trusted. */
   readonly proxies: number
-  /** `console`: the line a request that sank the app of 2013. */
+  /** `console` logs one line per request, which made the app of 2013 fail. */
   readonly log: 'off' | 'console'
   readonly protect: boolean
   readonly tls: { readonly cert: string; readonly key: string } | undefined
@@ -20,7 +20,7 @@ export interface Config {
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** Throws an Error that names the variable, what it expects and what came. */
+/** Throws an Error that names the variable, the expected values and the given one. */
 export function readConfig(env: Env): Config {
   const { TLS_CERT: cert, TLS_KEY: key } = env
   if ((cert === undefined) !== (key === undefined)) throw new Error('TLS_CERT and TLS_KEY go together; only one is set')

@@ -6,10 +6,10 @@ type Interfaces = NodeJS.Dict<readonly Pick<NetworkInterfaceInfo, 'address' | 'f
 /** Bridges to containers and virtual machines: no phone is there. */
 const VIRTUAL = /^(docker|br-|veth|virbr|vmnet|vboxnet|utun|tun|tap|zt|tailscale|wg)/
 
-/** What a router at home, in an office or on a phone gives out comes first (RFC 1918). */
+/** Address ranges that routers at home, in offices and on phones assign (RFC 1918), the most likely first. */
 const HOME = [/^192\.168\./, /^10\./, /^172\.(1[6-9]|2\d|3[01])\./]
 
-/** Pure; undefined when there is no network. */
+/** Undefined without a network. Pure. */
 export function lanAddressOf(interfaces: Interfaces): string | undefined {
   const rank = ([name, address]: readonly [string, string]): number => {
     const home = HOME.findIndex(range => range.test(address))
@@ -22,15 +22,17 @@ export function lanAddressOf(interfaces: Interfaces): string | undefined {
     .sort((a, b) => rank(a) - rank(b))[0]?.[1]
 }
 
-/** Whether a `Host` names this computer for itself. Pages of other names may have been led here by their DNS. */
+/**
+ * Whether a `Host` header is a local name of this computer. Pages of other names may have reached it by DNS rebinding.
+ */
 export const isLocalName = (host = ''): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i.test(host)
 
-/** Whether a server that listens here listens to its network. */
+/** Whether a server that listens on `host` accepts connections from its network. */
 export const isEveryAddress = (host: string): boolean => host === '0.0.0.0' || host === '::'
 
 export const lanAddress = (): string | undefined => lanAddressOf(networkInterfaces())
 
-/** Whether this address is one of this computer's: whoever asks from here may do more than a guest. */
+/** Whether this address belongs to this computer, whose browsers may do more than guests. */
 export function isThisComputer(address: string | undefined, interfaces: Interfaces = networkInterfaces()): boolean {
   const plain = (address ?? '').replace(/^::ffff:/i, '').replace(/%.*$/, '')
   return Object.values(interfaces).some(each => each?.some(({ address: ours }) => ours === plain))

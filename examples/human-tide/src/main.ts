@@ -1,4 +1,4 @@
-/** `npm start -w human-tide`: the service and, without DATABASE_URL, a PostgreSQL of its own. */
+/** Starts the service and, without DATABASE_URL, its own PostgreSQL: `npm start -w human-tide`. */
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
@@ -25,9 +25,9 @@ const tide = createTide({
 const server = config.tls
   ? https.createServer({ cert: readFileSync(config.tls.cert), key: readFileSync(config.tls.key) }, tide.app)
   : http.createServer(tide.app)
-// Longest time a phone may take to send a request, ms: a few hundred bytes over the worst of networks.
+// Maximum time for a phone to send a request, ms: a few hundred bytes over a very slow network.
 server.requestTimeout = 15_000
-// A phone that sends once a second keeps its connection, also through a short loss of signal, ms.
+// ms. A phone that sends once a second keeps its connection during a short loss of signal.
 server.keepAliveTimeout = 30_000
 
 if (config.protect) protect(server)
@@ -43,20 +43,20 @@ server.listen(config.port, config.host, () => {
   console.log(`walk:  ${here}\nwatch: ${here}shore`)
   if (lan === undefined) return
   console.log(`phones of this network: ${at(lan)}`)
-  // Over http no browser tells where it is.
+  // Browsers report a position only over https.
   if (config.tls && process.stdout.isTTY) console.log(encodeQR(at(lan), 'term'))
 })
 
 let stopping = false
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    if (stopping) process.exit(1) // the second Ctrl-C: at once
+    if (stopping) process.exit(1) // The second Ctrl-C exits at once.
     stopping = true
     void stop()
   })
 }
 
-/** Answers what was asked, then closes the database: whatever was acknowledged is stored anyway. */
+/** Answers pending requests, then closes the database. Acknowledged positions are already stored. */
 async function stop(): Promise<void> {
   tide.endLiveStreams()
   const closed = new Promise(resolve => server.close(resolve))

@@ -1,12 +1,13 @@
 /**
- * How often one phone may send: a token bucket per walker. Pure; told the time. Bounded: the walker
- * that has not sent for longest is forgotten first, with a full bucket, as it would have by then anyway.
+ * Limits how often one phone may send: a token bucket per walker. Pure: the time is passed in. The number of buckets is
+ * bounded: the walker that has been silent for longest is forgotten first. Its next request gets a full bucket, as it
+ * would have by then anyway.
  */
 
-/** A phone sends once a second; one that comes back from an hour without signal sends 36 requests of 100 positions. */
+/** A phone sends once a second; after an hour without signal it sends 36 requests of 100 positions. */
 const PER_SECOND = 4
 const BURST = 40
-/** About 100 bytes each. */
+/** Each takes about 100 bytes. */
 const MOST_PHONES = 50_000
 
 interface Bucket {
@@ -26,12 +27,12 @@ export class PhoneQuota {
     return this.#buckets.size
   }
 
-  /** 0 when the request may pass; otherwise how long to wait, ms. */
+  /** Returns 0 if the request may pass, otherwise the time to wait, ms. */
   take(phone: string, now: number): number {
     const bucket = this.#buckets.get(phone) ?? { tokens: BURST, at: now }
     bucket.tokens = Math.min(BURST, bucket.tokens + ((now - bucket.at) / 1000) * PER_SECOND)
     bucket.at = now
-    // Taken out and put back in: a Map keeps the order of insertion, so its first is the one silent for longest.
+    // A Map keeps the order of insertion, so its first entry is the phone that has been silent for longest.
     this.#buckets.delete(phone)
     this.#buckets.set(phone, bucket)
     if (this.#buckets.size > this.#most) this.#buckets.delete(this.#buckets.keys().next().value!)

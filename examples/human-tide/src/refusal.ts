@@ -1,4 +1,4 @@
-/** A request that gets no 2xx, and why: thrown where it is known, turned into an answer by http/problem.ts. Pure. */
+/** The reason why a request is not answered 2xx. Thrown where it is known; http/problem.ts makes the answer. Pure. */
 export class Refusal extends Error {
   readonly status: number
   /** Stable, for programs; the message is for people. */

@@ -1,6 +1,6 @@
 /**
- * The storm beside the service, for whoever opens `/` at this computer: it begins when its page is asked for, and ends soon
- * after nothing of it is read any more.
+ * Runs the storm beside the service, for browsers on this computer that open `/`. It starts when its page is requested,
+ * and ends soon after the last of its connections has closed.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,13 +16,19 @@ export class Storm {
   #readers = 0
   #idle: NodeJS.Timeout | undefined
 
-  /** `port`: the one of `npm run storm`, so that there are never two, which would measure each other. 0: any. `idleMs` is long enough for a reload. */
+  /**
+   * `port` is that of `npm run storm`, so that there are never two storms, which would disturb each other's figures; 0
+   * takes any free port. `idleMs` is long enough for a reload of the page.
+   */
   constructor(port: number, idleMs = 15_000) {
     this.#port = port
     this.#idleMs = idleMs
   }
 
-  /** The port of its page's server. Each call is followed by one of `release()`. */
+  /**
+   * Starts the storm if needed, and resolves with the port of its page. Each call must be followed by one of
+   * `release()`.
+   */
   hold(): Promise<number> {
     clearTimeout(this.#idle)
     this.#readers++
@@ -36,19 +42,19 @@ export class Storm {
     this.#idle.unref()
   }
 
-  /** Resolves when nothing of it is left. */
+  /** Ends the storm; resolves when its process has exited. */
   async end(): Promise<void> {
     clearTimeout(this.#idle)
     const child = this.#child
     if (child === undefined) return
-    // Who asks from now on gets another one.
+    // Later requests start a new storm.
     this.#running = undefined
     child.kill('SIGTERM')
     await once(child, 'exit')
   }
 
   async #start(): Promise<number> {
-    // One that is ending still has the port, and the database.
+    // A storm that is ending still holds the port and the database.
     if (this.#child !== undefined) await once(this.#child, 'exit')
     const child = fork(MAIN, {
       env: { ...process.env, PORT: String(this.#port) },

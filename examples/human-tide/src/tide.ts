@@ -1,4 +1,4 @@
-/** Puts the parts together: routes, store, live view. Listens on nothing; main.ts and the tests do. */
+/** Connects the parts: routes, store, live view. It does not listen itself; main.ts and the tests do. */
 import { fileURLToPath } from 'node:url'
 import express from 'express'
 import { connect } from './database/connect.ts'
@@ -22,11 +22,11 @@ export interface TideOptions {
   readonly databaseUrl: string
   readonly log?: 'off' | 'console'
   readonly keepDays?: number
-  /** How many proxies in front add to X-Forwarded-For. 0: the peer of the connection is the client. */
+  /** Number of proxies in front that add to X-Forwarded-For. With 0, the peer of the connection is the client. */
   readonly proxies?: number
-  /** Where phones of the same network find us; undefined when we listen to this computer only. */
+  /** Address for phones of the same network; undefined if the service listens on this computer only. */
   readonly lan?: string | undefined
-  /** What `/` shows at this computer. */
+  /** The storm that `/` shows to a browser on this computer. */
   readonly storm?: Storm
 }
 
@@ -37,7 +37,7 @@ export interface Tide {
   close(): Promise<void>
 }
 
-/** Viewers get one message this often, ms: the pace at which the walkers send. */
+/** Interval of the messages to viewers, ms. Walkers send at the same interval. */
 const TICK_MS = 1000
 
 const PUBLIC = fileURLToPath(new URL('../public', import.meta.url))
@@ -49,7 +49,7 @@ export function createTide({ databaseUrl, log = 'off', keepDays = 30, proxies = 
   const store = new Store(database.writer)
   const simulated = new SimulatedWalkers(store, shore)
   const endCleanUp = startCleanUp(database.reader, store, keepDays)
-  // After a restart the shore is not empty until everybody has sent again.
+  // After a restart, the shore shows the last known positions until the phones send again.
   void database.ready.then(async () => shore.restore(await store.latest(), Date.now())).catch(() => {})
   const tick = setInterval(() => viewers.send(shore.tick(Date.now()), Date.now()), TICK_MS)
   tick.unref()
@@ -57,7 +57,7 @@ export function createTide({ databaseUrl, log = 'off', keepDays = 30, proxies = 
   const app = express()
   app.disable('x-powered-by')
   app.set('trust proxy', proxies)
-  app.disable('etag') // of answers that are never the same twice; static files keep theirs
+  app.disable('etag') // API answers change every time; static files keep their ETags
   if (log === 'console') app.use(accessLine)
   app.use(securityHeaders)
   app.use('/api', (_request, response, next) => {
@@ -73,7 +73,7 @@ export function createTide({ databaseUrl, log = 'off', keepDays = 30, proxies = 
   app.get('/api/health', (_request, response) => {
     response.status(database.up() ? 200 : 503).json({ database: database.up() ? 'up' : 'down' })
   })
-  // For the pages: what they say must be true here, for whoever reads it.
+  // Values that the pages show. They depend on this service and on the client.
   app.get('/api/about', (request, response) => {
     const [join, hasStorm] = [joinUrl(request, lan) ?? null, storm !== undefined && mayStorm(request)]
     response.json({ keepDays, join, maySimulate: maySimulate(request), hasStorm })

@@ -1,4 +1,4 @@
-/** The service against a real PostgreSQL: what it answers to good and bad input, and what is in the database then. */
+/** Tests the service with a real PostgreSQL: its answers to good and bad input, and the rows that it stores. */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -19,7 +19,10 @@ before(async () => {
 after(() => end())
 
 const newKey = (): string => randomBytes(24).toString('base64url')
-/** Of SHA-256, the first 128 bits: computed here once more, so that no change assigns walks to other phones by accident. */
+/**
+ * The first 128 bits of the SHA-256 hash, computed here again so that no change assigns walks to other phones by
+ * accident.
+ */
 const idOf = (key: string): string => createHash('sha256').update(key).digest('hex').slice(0, 32)
 const position = (seq: number, change: object = {}) => ({
   seq,
@@ -37,7 +40,7 @@ function post(key: string, body: unknown, headers: Record<string, string> = {}):
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
 }
-/** As phones and browsers do it: a request that a busy machine shed is sent again. */
+/** Sends a request again if a busy machine shed it, as phones and browsers do. */
 async function untilTaken(send: () => Promise<Response>): Promise<Response> {
   const answer = await send()
   if (answer.status !== 503) return answer
@@ -205,7 +208,7 @@ test('a flood from one phone gets 429 with Retry-After, and another phone is ser
   const key = newKey()
   const answers: Response[] = []
   const answered = (status: number): number => answers.filter(answer => answer.status === status).length
-  // On a busy machine some are shed and take nothing of the phone's quota; the flood goes on until it is used up.
+  // Requests that a busy machine sheds do not use the phone's quota, so the test sends until the quota is used up.
   while (answered(429) < 20 && answers.length < 2000) {
     const from = answers.length
     answers.push(
@@ -250,7 +253,7 @@ test('a viewer gets the walkers at once, and then their moves', { timeout: 20_00
 })
 
 test('HEAD of the live page is answered at once, and occupies no place', { timeout: 20_000 }, async () => {
-  // More than there are places.
+  // More requests than one address has places for viewers.
   for (let time = 0; time < 120; time++) {
     const { status, headers } = await fetch(`${origin}/api/live`, { method: 'HEAD' })
     assert.deepEqual([status, headers.get('content-type')], [200, 'text/event-stream'])
@@ -272,7 +275,7 @@ test('at most a hundred viewers may watch from one client address, others are no
   assert.equal((await json(refused[0]!))['code'], 'too-many-viewers')
   assert.equal((await untilTaken(() => watch('2001:db8:0:1::1'))).status, 200)
   stop.abort()
-  // Their places are free again as soon as the service notices.
+  // Their places are free again as soon as the service notices that they left.
   const headers = { 'x-forwarded-for': '2001:db8::1' }
   while ((await fetch(`${origin}/api/live`, { method: 'HEAD', headers })).status !== 200);
 })

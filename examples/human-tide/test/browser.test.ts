@@ -1,4 +1,6 @@
-/** Two phones walk, a third person watches, in a real browser. The service is killed and comes back: nothing is lost. */
+/**
+ * Two phones walk and a third person watches, in a real browser. The service is killed and restarted: nothing is lost.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -28,7 +30,7 @@ test('without consent nothing is sent, and the page says why', { skip }, async (
   assert.deepEqual(await rows(), [])
 })
 
-test('two phones walk and the shore shows them; nothing is lost in a kill of the service or without signal', {
+test('two phones walk and the shore shows them; nothing is lost when the service is killed or the signal is lost', {
   skip,
   timeout: 150_000,
 }, async () => {
@@ -43,7 +45,7 @@ test('two phones walk and the shore shows them; nothing is lost in a kill of the
   await walkUntilStored(phones, 3)
   await until('two walkers on the shore', async () => (await watching.locator('#count').textContent()) === '2')
   assert.equal(await watching.getByRole('img').getAttribute('aria-label'), 'Map of the shoreline with 2 walkers')
-  // The list says in words what the map shows, and a name is text, whatever it looks like.
+  // The list has the walkers of the map, and a name is shown as text even if it looks like markup.
   await watching.getByRole('button', { name: 'List' }).click()
   const names = await watching.locator('#rows tr td:first-child').allTextContents()
   assert.deepEqual(names.sort(), [markup, 'Ada'])
@@ -62,7 +64,7 @@ test('two phones walk and the shore shows them; nothing is lost in a kill of the
   await walkUntilStored(phones, 9)
   await until('the shore is live again', async () => (await watching.locator('#live').textContent()) === 'live')
 
-  // Now one of them loses its signal, and even reloads its page meanwhile.
+  // One phone loses its signal, and its page is reloaded meanwhile.
   const [ada] = phones as [Phone, Phone]
   await ada.page.evaluate('navigator.serviceWorker.ready.then(() => true)')
   await ada.context.setOffline(true)
@@ -72,9 +74,9 @@ test('two phones walk and the shore shows them; nothing is lost in a kill of the
   })
   const kept = await shown(ada.page, 'waiting')
   await ada.page.reload()
-  await until('they are still there', async () => (await shown(ada.page, 'waiting')) >= kept)
+  await until('the positions are still there', async () => (await shown(ada.page, 'waiting')) >= kept)
   await ada.context.setOffline(false)
-  await until('they are sent without being asked for', async () => (await shown(ada.page, 'waiting')) === 0)
+  await until('the positions are sent by themselves', async () => (await shown(ada.page, 'waiting')) === 0)
 
   const [, bo] = phones as [Phone, Phone]
   await bo.page.getByRole('button', { name: 'Stop' }).click()
@@ -83,9 +85,9 @@ test('two phones walk and the shore shows them; nothing is lost in a kill of the
   assert.equal(walked.length, 2)
   for (const { name, count, first, last, places } of walked) {
     const phone = name === 'Ada' ? ada : bo
-    assert.equal(count, await shown(phone.page, 'stored'), 'the phone says what is in the database')
-    assert.deepEqual([first, last], [1, count], 'none is missing in between, none is there twice')
-    assert.ok(Number(places) > 3, 'they did walk')
+    assert.equal(count, await shown(phone.page, 'stored'), 'the phone shows the number in the database')
+    assert.deepEqual([first, last], [1, count], 'no number is missing or repeated')
+    assert.ok(Number(places) > 3, 'the walker moved')
   }
 
   await watching.getByRole('button', { name: 'Replay' }).click()
@@ -105,7 +107,7 @@ test('an invalid name is rejected before the walk, and one that the server refus
   assert.equal(await page.locator('#name').evaluate(element => element.matches(':focus')), true)
   assert.equal(await page.locator('#walking').isVisible(), false)
 
-  // A server with a stricter rule than the page has: it was changed after the page was loaded.
+  // The server has a stricter rule than the page, as if it had changed after the page was loaded.
   await page.route('**/api/positions', async route => {
     if (route.request().postDataJSON().name !== 'Gus') return route.continue()
     const body = JSON.stringify({ status: 400, code: 'bad-name', title: 'Gus is taken' })
@@ -114,7 +116,7 @@ test('an invalid name is rejected before the walk, and one that the server refus
   await page.getByLabel('Your name on the shore').fill('Gus')
   await page.getByRole('button', { name: 'Start walking' }).click()
   const newName = page.getByLabel('Another name, please')
-  await until('another name is asked for', async () => {
+  await until('the page asks for another name', async () => {
     await gus.step()
     return newName.isVisible()
   })
@@ -124,7 +126,7 @@ test('an invalid name is rejected before the walk, and one that the server refus
   await walkUntilStored([gus], 3)
   assert.equal(await newName.isVisible(), false)
   const walked = (await rows()).find(({ name }) => name === '👩‍🦰 گاس')
-  assert.equal(walked?.['first'], 1, 'what was walked before is there too')
+  assert.equal(walked?.['first'], 1, 'the earlier positions are stored, too')
   await gus.context.close()
 })
 
@@ -162,7 +164,7 @@ test('a deletion also covers a report under way, and is kept until there is a si
   await dina.page.reload()
   await dina.page.getByText('Not deleted yet').waitFor()
   await sleep(1500)
-  assert.equal(late, sent, 'nothing is sent against the wish of the walker')
+  assert.equal(late, sent, 'nothing is sent after the walker asked for deletion')
   await dina.page.unroute('**/api/walker')
   await deleteWalk(dina)
   await dina.page.getByText('Your walk is deleted').waitFor()

@@ -1,4 +1,6 @@
-/** Positions beyond their retention time are deleted, with the name; a walker who walks on keeps theirs. */
+/**
+ * Positions beyond their retention time are deleted, and names without positions; a walker who continues keeps theirs.
+ */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { connect, type Database } from '../src/database/connect.ts'
@@ -61,7 +63,7 @@ test('a walker who comes back during the clean-up keeps their name', async () =>
   for (let round = 0; round < 10; round++) {
     await keep(1, 2 * round + 1, 3 * DAY_MS)
     await server.query('DELETE FROM positions')
-    // Found to be idle, and then: before, while and after the name is deleted.
+    // The walker was found to be idle, and returns before, while or after their name is deleted.
     const walks = keep(1, 2 * round + 2, 0)
     const late = new Promise(resolve => setTimeout(resolve, 15 + round))
     await Promise.all([walks, late.then(() => store.forgetNames([idOf(1)]))])

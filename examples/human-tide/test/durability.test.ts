@@ -1,4 +1,4 @@
-/** What was acknowledged is in the database, whichever process is killed in between. */
+/** Acknowledged positions are in the database, whichever process is killed in between. */
 import assert from 'node:assert/strict'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ before(async () => {
 })
 after(() => database.end())
 
-/** Phones walk while `meanwhile` happens, and until each has been acknowledged twenty more afterwards. */
+/** Phones walk during `meanwhile`, and until each has twenty more positions acknowledged afterwards. */
 async function walking(
   service: Service,
   meanwhile: (phones: readonly Phone[]) => Promise<void>,
@@ -58,7 +58,7 @@ test('no acknowledged position is lost when the service is killed with SIGKILL, 
   await nothingIsMissing(phones)
   assert.ok(
     phones.some(phone => phone.statuses.has('failed')),
-    'some noticed',
+    'some requests failed',
   )
 })
 
@@ -78,7 +78,7 @@ test('no acknowledged position is lost when PostgreSQL crashes, and the service 
   assert.ok(phones.every(phone => [...phone.statuses.keys()].every(status => [200, 429, 503].includes(Number(status)))))
   assert.ok(
     phones.some(phone => phone.statuses.has(503)),
-    'some were told to come back',
+    'some requests were answered 503',
   )
 })
 
@@ -116,7 +116,7 @@ test('the embedded database survives a crash of the service, and is found again'
   assert.equal((await embeddedDatabase(folder)).pid, pid)
   await second.end('SIGTERM')
   assert.equal(second.child.exitCode, 0)
-  assert.throws(() => process.kill(pid, 0), 'it ends with the service that ends in order')
+  assert.throws(() => process.kill(pid, 0), 'PostgreSQL ends with a service that shuts down')
   rmSync(folder, { recursive: true, force: true })
 })
 

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { GroupCommit, TooManyWaiting } from '../src/positions/group-commit.ts'
 
-/** A database that answers when told to. */
+/** A database that answers when the test calls done() or fail(). */
 function slowWriter() {
   const writes: { rows: readonly number[]; done: () => void; fail: (error: Error) => void }[] = []
   const write = (rows: readonly number[]) =>
@@ -38,7 +38,7 @@ test('no report is acknowledged before the write with its rows has ended', async
   writes[0]?.done()
   await turn()
   assert.deepEqual([first.is, second.is, later.is], ['stored', 'stored', 'pending'])
-  assert.deepEqual(writes[1]?.rows, [4], 'what came meanwhile is the next write, at once')
+  assert.deepEqual(writes[1]?.rows, [4], 'the rows that arrived meanwhile are the next write, at once')
   writes[1]?.done()
   await turn()
   assert.equal(later.is, 'stored')
@@ -90,7 +90,7 @@ test('rows that the database refuses reject their own report, and all others are
   )
 })
 
-test('if the database goes down while a bad row is searched, the remaining reports are rejected', async () => {
+test('if the database goes down during the search for a bad row, the remaining reports are rejected', async () => {
   let writes = 0
   const write = async (rows: readonly number[]) => {
     if (++writes > 4) throw new Error('the database is gone')

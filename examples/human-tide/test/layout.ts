@@ -1,4 +1,4 @@
-/** What is wrong with the layout of a page: text and controls that overlap, stick out or are too pale. */
+/** Finds faults in the layout of a page: text and controls that overlap, stick out, or have too little contrast. */
 import type { Frame, Page } from 'playwright-core'
 
 export const SIZES = [
@@ -10,10 +10,10 @@ export const SIZES = [
 ] as const
 export const SCHEMES = ['light', 'dark'] as const
 
-/** The Web Content Accessibility Guidelines 2.2, level AA: for text, and for text that is large or bold. */
+/** Minimum contrast of usual text and of large text: Web Content Accessibility Guidelines 2.2, level AA. */
 const CONTRAST = { usual: 4.5, large: 3 }
 
-// Run in the browser, so a text: these tests are compiled without its types.
+// Runs in the browser, so it is a string: these tests are compiled without browser types.
 const FAULTS = `(() => {
   const ATOMS = 'canvas, img, iframe, svg, input, button'
   const lineage = each => (each === null ? [] : [each, ...lineage(each.parentElement)])
@@ -65,13 +65,13 @@ const FAULTS = `(() => {
   return faults
 })()`
 
-/** A page is drawn again, and a frame in it fitted, before anything is said. */
+/** Waits for four animation frames, so that the page is drawn and its frame resized, before it looks for faults. */
 export async function faultsIn(page: Page | Frame): Promise<string[]> {
   for (let frame = 0; frame < 4; frame++) await page.evaluate('new Promise(requestAnimationFrame)')
   return page.evaluate<string[]>(FAULTS)
 }
 
-/** At each size, in light and dark; `look` may check more. */
+/** Calls `look` at each size, in light and in dark mode. */
 export async function atEachSize(
   page: Page,
   sizes: readonly (typeof SIZES)[number][],

@@ -104,7 +104,7 @@ test('a viewer that does not read is sent at most one message at a time, and is 
   for (let now = 0; now < 9000; now += 1000) viewers.send(tick(now), now)
   const held = slow.writableLength
   assert.ok(held < 200, `${held} bytes wait`)
-  // It comes round: it missed ticks, so it gets the whole picture.
+  // The viewer reads again. It has missed ticks, so it gets a snapshot.
   release()
   release()
   viewers.send(tick(9000), 9000)

@@ -77,7 +77,7 @@ test('walkers of a crowd move smoothly, leave, and are replaced by a snapshot', 
     [54, 54.0005, 54.001],
   )
   crowd.update({ moved: [], left: [2] }, 2000)
-  // Who is silent is still drawn, and does not walk.
+  // A silent walker is still drawn, but does not count as walking.
   assert.deepEqual([crowd.walking(16_000).length, crowd.walking(16_001).length, crowd.walkers.size], [1, 0, 1])
   crowd.replace({ walkers: [[3, 1, 1, 0, 'Cleo', [1.1, 1, 1.05, 1]]] }, 3000)
   assert.deepEqual(crowd.walkers.get(3)!.trail, [
@@ -123,7 +123,7 @@ interface Sent {
   readonly positions: readonly { readonly seq: number; readonly at: number }[]
 }
 
-/** A phone whose server answers what the test says, in turn; then 200 for everything. */
+/** Runs a phone whose server gives `answers` one after another, and then 200 to everything. */
 async function phone(
   answers: ((report: Sent) => Response | Error)[],
   kept: number,

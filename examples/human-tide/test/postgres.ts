@@ -1,4 +1,4 @@
-/** A real PostgreSQL for a test file, in a folder of its own, ended and removed afterwards. */
+/** Runs a real PostgreSQL for a test file, in its own folder; end() stops it and removes the folder. */
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -8,9 +8,9 @@ import { type EmbeddedDatabase, embeddedDatabase } from '../src/database/embedde
 
 export interface TestDatabase {
   readonly url: string
-  /** Rows, as somebody sees them who never heard of the service. */
+  /** Queries the database directly, without the service. */
   query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>
-  /** As a crash: no shutdown, recovery from the log at the next start, on the same port. */
+  /** Ends PostgreSQL as a crash would: without a shutdown, and with recovery from the log at the next start. */
   crash(): Promise<void>
   restart(): Promise<void>
   end(): Promise<void>
@@ -18,7 +18,7 @@ export interface TestDatabase {
 
 export async function testDatabase(): Promise<TestDatabase> {
   const folder = mkdtempSync(path.join(tmpdir(), 'human-tide-test-'))
-  // PostgreSQL runs as a user of its own where the tests run as root.
+  // If the tests run as root, PostgreSQL runs as another user.
   chmodSync(folder, 0o755)
   let database: EmbeddedDatabase = await embeddedDatabase(folder)
   return {

@@ -1,4 +1,4 @@
-/** Whatever is thrown, the answer is a problem in JSON, without a word about our files. */
+/** Any thrown value is answered as a problem in JSON, without paths of our files. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'
@@ -7,7 +7,7 @@ import express from 'express'
 import { notFound, onError } from '../src/http/problem.ts'
 import { Refusal } from '../src/refusal.ts'
 
-/** What a route that throws this is answered with. */
+/** Returns the answer of a route that throws `thrown`. */
 async function answerTo(thrown: unknown): Promise<Response> {
   const app = express()
   app.get('/', () => {
@@ -25,18 +25,18 @@ async function answerTo(thrown: unknown): Promise<Response> {
   }
 }
 
-/** Deeper than JSON.stringify can follow. */
+/** Nested more deeply than JSON.stringify can follow. */
 const deep = () => JSON.parse('['.repeat(15_000) + ']'.repeat(15_000))
 
 for (const [what, thrown, status] of [
   ['a refusal', new Refusal(409, 'so-and-so', 'This is why', { more: [1] }), 409],
-  ['a refusal that holds something too deep', new Refusal(400, 'deep', 'Too deep', { deep: deep() }), 500],
-  ['a refusal that holds what JSON can not', new Refusal(400, 'large', 'Too large', { large: 1n }), 500],
+  ['a refusal with data that is nested too deeply', new Refusal(400, 'deep', 'Too deep', { deep: deep() }), 500],
+  ['a refusal with data that JSON cannot contain', new Refusal(400, 'large', 'Too large', { large: 1n }), 500],
   ['a refusal with an impossible header', new Refusal(503, 'busy', 'Later', {}, 'a\nb' as never), 500],
   ['a refusal with an impossible status', new Refusal(7, 'seven', 'Seven'), 500],
   ['an error', new TypeError('undefined is not a function'), 500],
   [
-    'an error that can not be read',
+    'an error that cannot be read',
     {
       get type() {
         throw new Error('no')

@@ -15,7 +15,7 @@ test('a flood gets its burst, then four reports a second, and other phones are n
   assert.equal(quota.take('other', 10_000), 0)
 })
 
-test('after the wait that it names, a report is accepted', () => {
+test('after the wait that take() returns, a report is accepted', () => {
   const quota = new PhoneQuota()
   while (quota.take('a', 0) === 0);
   const waitMs = quota.take('a', 0)

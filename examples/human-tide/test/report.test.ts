@@ -15,7 +15,7 @@ const refusal = (body: unknown): Refusal => {
     assert.ok(error instanceof Refusal)
     return error
   }
-  throw new Error(`was taken: ${JSON.stringify(body)}`)
+  throw new Error(`was accepted: ${JSON.stringify(body)}`)
 }
 const withPosition = (change: object) => ({ ...report, positions: [position, { ...position, seq: 2, ...change }] })
 
@@ -31,11 +31,11 @@ for (const [what, change] of Object.entries({
   'a number as text': { lat: '54' },
   'negative accuracy': { accuracy: -1 },
   'no accuracy': { accuracy: undefined },
-  'a count of nothing': { seq: 0 },
-  'a count that is no whole number': { seq: 1.5 },
-  'a count beyond 2^53': { seq: 2 ** 53 },
+  'a seq of 0': { seq: 0 },
+  'a seq that is not a whole number': { seq: 1.5 },
+  'a seq beyond 2^53': { seq: 2 ** 53 },
   'a time after it was sent': { at: NOW + 60_000 },
-  'a time before last week': { at: NOW - 8 * 86_400_000 },
+  'a time more than a week ago': { at: NOW - 8 * 86_400_000 },
 })) {
   test(`${what} is rejected, with its index`, () => {
     const { status, code, more } = refusal(withPosition(change))
@@ -67,7 +67,7 @@ test('an accuracy is rounded to centimetres, and rejected beyond what the column
   for (const accuracy of [3.5e38, 1e308, 20_040_001]) assert.equal(refusal(withPosition({ accuracy })).status, 400)
 })
 
-test('bodies that are no report are rejected', () => {
+test('bodies that are not reports are rejected', () => {
   for (const body of [
     null,
     [],

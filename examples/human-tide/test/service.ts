@@ -1,4 +1,7 @@
-/** The service as a process of its own, to be killed, and phones that know what was acknowledged. */
+/**
+ * Starts the service in a separate process, which tests can kill, and simulates phones that record what was
+ * acknowledged.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -14,7 +17,7 @@ export interface Service {
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
-/** Resolves when it listens. */
+/** Resolves when the service listens. */
 export async function startService(port: number, env: Record<string, string>): Promise<Service> {
   const child = spawn(process.execPath, [main], {
     env: { ...process.env, PORT: String(port), ...env },
@@ -32,7 +35,10 @@ export async function startService(port: number, env: Record<string, string>): P
   }
 }
 
-/** Sends as fast as it is answered, a position at a time, resending until acknowledged, like a phone with a full outbox. */
+/**
+ * Sends one position at a time, as fast as it is answered, and resends it until it is acknowledged, like a phone with a
+ * full outbox.
+ */
 export class Phone {
   readonly key: string = randomBytes(24).toString('base64url')
   readonly acknowledged: number[] = []
@@ -69,7 +75,7 @@ export class Phone {
     }
   }
 
-  /** Acknowledged, but not in the database. */
+  /** Returns the acknowledged positions that are not in the database. */
   async missing(databaseUrl: string): Promise<number[]> {
     const client = new pg.Client(databaseUrl)
     await client.connect()

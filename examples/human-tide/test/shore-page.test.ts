@@ -1,4 +1,4 @@
-/** What the pages owe to those who use them, one fault a test. */
+/** Regression tests for the pages: one fault for each test. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -10,7 +10,7 @@ import { deleteWalk, PHONE, Stage, shown, skip, until, walkUntilStored } from '.
 const stage = new Stage()
 const SMALL = { ...PHONE, viewport: { width: 320, height: 568 } }
 
-/** A phone without a browser. */
+/** Sends positions like a phone, without a browser. */
 async function send(name: string, ages: readonly number[]): Promise<void> {
   const sentAt = Date.now()
   const answer = await fetch(`${stage.service.origin}/api/positions`, {
@@ -25,7 +25,7 @@ async function send(name: string, ages: readonly number[]): Promise<void> {
   assert.equal(answer.status, 200)
 }
 
-/** Whatever can be seen or pressed, and sticks out of the screen or of the dialog it is in. */
+/** Returns visible elements and controls that extend beyond the screen or their dialog. */
 const sticksOut = (page: Page): Promise<string[]> =>
   page.evaluate(`[...document.querySelectorAll('button, select, input, output, h1, h2, p, td, th, dd, dt, strong, img')]
     .filter(each => each.checkVisibility() && !each.closest('.unseen') && !each.matches('.unseen'))
@@ -48,7 +48,7 @@ test('a silent walker is not counted, and a rate of one is "1 position"', {
       .observe(rate, { childList: true, characterData: true, subtree: true })
   }`)
   await send('Gone', [60_000])
-  await until('the silent one is told of', async () =>
+  await until('the silent walker is shown as silent', async () =>
     /1 silent/.test((await page.locator('#count-what').textContent())!),
   )
   assert.equal(await page.locator('#count').textContent(), '0')
@@ -75,7 +75,7 @@ test('the replay, its clock and the list fit 320 px', { skip, timeout: 60_000 },
   await page.getByRole('button', { name: 'List' }).click()
   await page.locator('#rows td').first().waitFor()
   assert.deepEqual(await sticksOut(page), [])
-  // A number that is broken in its middle can not be read.
+  // A number that is broken across lines cannot be read.
   const lines = await page.evaluate<number[]>(`[...document.querySelectorAll('#rows td:last-child')].map(cell => {
     const range = document.createRange()
     range.selectNodeContents(cell)
@@ -97,7 +97,7 @@ test('watching the shore and coming back does not end the walk', { skip, timeout
   await shore.locator('#sea').waitFor()
   const before = await shown(page, 'stored')
   await walkUntilStored([fay], before + 2)
-  await until('she sees herself', async () => Number(await shore.locator('#count').textContent()) > 0)
+  await until('the shore shows her', async () => Number(await shore.locator('#count').textContent()) > 0)
   await page.goBack()
   await page.getByRole('button', { name: 'Stop' }).waitFor()
   assert.equal(await page.locator('iframe[title="The shore"]').count(), 0, 'a hidden shore is not watched')
@@ -128,14 +128,14 @@ test('an empty shore offers simulated walkers, and each dot names its walker', {
   const page = await stage.open('/shore', { viewport: { width: 1280, height: 720 } })
   const complaints = stage.complaintsOf(page)
   await page.getByRole('button', { name: 'Let 100 simulated walkers walk' }).click()
-  await until('they walk', async () => (await page.locator('#count').textContent()) === '100')
+  await until('the simulated walkers walk', async () => (await page.locator('#count').textContent()) === '100')
   assert.equal(await page.locator('#empty').isVisible(), false)
   await page.getByRole('button', { name: 'List' }).click()
   await page.getByRole('button', { name: 'Kai (sim)' }).click()
   assert.equal(await page.locator('#named').textContent(), 'Kai (sim)')
-  // The map has moved so that he is in its middle, where a pointer finds him, or who stands closer to it.
+  // The map has moved so that Kai is in its middle. A click there selects him, or a walker closer to the pointer.
   let y = 300
-  // One of a hundred may just walk there.
+  // One of the hundred walkers may be there at this moment.
   await until('there is no walker in the sea', async () => {
     y += 10
     await page.locator('#sea').click({ position: { x: 20, y } })
@@ -144,7 +144,7 @@ test('an empty shore offers simulated walkers, and each dot names its walker', {
   await page.locator('#sea').click({ position: { x: 640, y: 360 } })
   assert.match((await page.locator('#named').textContent())!, / \(sim\)$/)
   await page.getByRole('button', { name: 'Send the simulated walkers home' }).click()
-  await until('they are gone', async () => page.locator('#empty').isVisible())
+  await until('the simulated walkers are gone', async () => page.locator('#empty').isVisible())
   assert.deepEqual(complaints, [])
   await page.context().close()
 })
@@ -156,7 +156,7 @@ test('the QR code contains the address for phones', { skip, timeout: 60_000 }, a
   const { join } = (await (await fetch(`${stage.service.origin}/api/about`)).json()) as { join: string | null }
   if (join === null) return assert.equal(await page.locator('.empty .qr').isVisible(), false, 'no network, no phones')
   await page.locator('.empty .qr').waitFor()
-  // Each pixel as a digit: four numbers each take a busy machine a minute to hand over.
+  // One digit per pixel: with four numbers per pixel, the transfer takes a minute on a busy machine.
   const dark = await page.evaluate<string>(`(async () => {
     const image = document.querySelector('.empty .qr')
     await image.decode()

@@ -1,4 +1,4 @@
-/** Simulated walkers on a database that takes its time. */
+/** Simulated walkers on a slow database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -6,7 +6,7 @@ import { Shore } from '../src/live/shore.ts'
 import type { Store } from '../src/positions/store.ts'
 import { SIMULATED, SimulatedWalkers } from '../src/simulated/simulated-walkers.ts'
 
-/** Notes what it is asked, and is done with all of it when the test says so. */
+/** Records calls, and completes them when the test calls takeAll(). */
 function slowStore() {
   const asked: ('keep' | 'forget')[] = []
   let waiting: (() => void)[] = []
@@ -18,7 +18,7 @@ function slowStore() {
   return {
     asked,
     store: { keep: ask('keep'), forget: ask('forget') } as unknown as Store,
-    /** Of one kind after another, and what that sets off. */
+    /** Completes all waiting calls, and the calls that follow from them. */
     async takeAll(): Promise<void> {
       while (waiting.length > 0) {
         const taken = waiting
@@ -38,7 +38,7 @@ test('a step waits for the previous one and for leftovers to be deleted, and sto
   const walkers = new SimulatedWalkers(store, new Shore())
   const started = walkers.start()
   t.mock.timers.tick(5_000)
-  assert.deepEqual(asked, ['forget'], 'those that a crash has left are forgotten one by one, before any step')
+  assert.deepEqual(asked, ['forget'], 'the leftovers of a crash are deleted one by one, before any step')
   await takeAll()
   await started
   const forgotten = times(SIMULATED, 'forget')
@@ -48,7 +48,7 @@ test('a step waits for the previous one and for leftovers to be deleted, and sto
   assert.deepEqual(asked, walked, 'one step, though three are due')
   const stopped = walkers.stop()
   await turn()
-  assert.deepEqual(asked, walked, 'they go when their last step is stored')
+  assert.deepEqual(asked, walked, 'they are deleted after their last step is stored')
   await takeAll()
   await stopped
   t.mock.timers.tick(5_000)

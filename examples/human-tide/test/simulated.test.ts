@@ -1,4 +1,4 @@
-/** Simulated walkers, through HTTP and a real database; and how phones are told to join. */
+/** Tests simulated walkers through HTTP and a real database, and the address at which phones join. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -28,7 +28,7 @@ after(() => end())
 const ask = (method: string, headers: Record<string, string> = {}) =>
   fetch(`${origin}/api/simulated`, { method, headers })
 const rows = async () => Number((await database.query('SELECT count(*)::int AS count FROM positions'))[0]!['count'])
-/** How many walkers have been stored twice. */
+/** Number of walkers with at least two stored positions. */
 const storedTwice = async () =>
   (await database.query('SELECT walker FROM positions GROUP BY walker HAVING count(*) >= 2')).length
 async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
@@ -39,14 +39,14 @@ async function until(what: string, holds: () => Promise<boolean>): Promise<void>
 test('a hundred simulated walkers walk on an empty shore, and are deleted at the end', {
   timeout: 120_000,
 }, async () => {
-  assert.equal((await ask('POST', { 'sec-fetch-site': 'cross-site' })).status, 403, 'not for any page that is open')
+  assert.equal((await ask('POST', { 'sec-fetch-site': 'cross-site' })).status, 403, 'not from pages of other sites')
   assert.equal((await ask('POST')).status, 204)
   await until('each of them is stored twice', async () => (await storedTwice()) === 100)
   const names = await database.query('SELECT name FROM walkers')
   assert.equal(names.length, 100)
   assert.ok(
     names.every(({ name }) => / \(sim\)$/.test(String(name))),
-    'they say what they are',
+    'the names mark them as simulated',
   )
   assert.equal((await ask('POST')).status, 409, 'they walk already')
   const span = (await (await fetch(`${origin}/api/history/span`)).json()) as { first: number; last: number }
@@ -56,7 +56,7 @@ test('a hundred simulated walkers walk on an empty shore, and are deleted at the
   assert.equal(
     new Set((page as { walkers: { key: string }[] }).walkers.map(({ key }) => key)).size,
     100,
-    'each is a walker of its own',
+    'each has its own key',
   )
   assert.equal((await ask('DELETE')).status, 204)
   assert.equal(await rows(), 0)
@@ -104,11 +104,11 @@ test('npm run phones makes a certificate for this address, keeps it, and serves 
     phones.stdout.setEncoding('utf8').on('data', text => {
       said += text
     })
-    await until('it listens', async () => said.includes('phones of this network'))
+    await until('the service listens', async () => said.includes('phones of this network'))
     assert.match(said, /warns once that the connection is not private/)
     const ca = readFileSync(path.join(folder, 'tls/cert.pem'), 'utf8')
     certificates.push(ca)
-    // A phone that trusts this certificate finds the name in it right.
+    // A phone that trusts this certificate accepts the name in it.
     const status = await new Promise((resolve, reject) => {
       https
         .get(`https://${lanAddress()}:${port}/`, { ca }, answer => resolve(answer.resume().statusCode))
@@ -118,7 +118,7 @@ test('npm run phones makes a certificate for this address, keeps it, and serves 
     phones.kill('SIGTERM')
     await ended
   }
-  assert.equal(certificates[0], certificates[1], 'one that is good is not made again: phones would warn again')
+  assert.equal(certificates[0], certificates[1], 'a valid certificate is kept, because phones would warn of a new one')
 })
 
 test('npm run phones without openssl says what to do', {

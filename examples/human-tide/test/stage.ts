@@ -1,4 +1,4 @@
-/** A real browser, phones in it that walk, and the service they walk for. */
+/** A real browser with walking phones in it, and the service that stores their positions. */
 import { after, before } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import sparticuz from '@sparticuz/chromium'
@@ -15,7 +15,7 @@ export const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, ha
 export interface Phone {
   readonly page: Page
   readonly context: BrowserContext
-  /** One step north. */
+  /** Moves one step north. */
   step(): Promise<void>
 }
 
@@ -26,7 +26,7 @@ export const launchBrowser = async (): Promise<Browser> =>
     headless: true,
   })
 
-/** A browser, a database and the service, for all tests of a file: made before them and ended after them. */
+/** A browser, a database and the service for all tests of a file: started before them, and ended after them. */
 export class Stage {
   browser!: Browser
   database!: TestDatabase
@@ -49,12 +49,12 @@ export class Stage {
     })
   }
 
-  /** The service, also after it was ended. */
+  /** Starts the service, or restarts it after it was ended. */
   async start(): Promise<void> {
     this.service = await startService(this.port, { DATABASE_URL: this.database.url })
   }
 
-  /** What a page has to complain about, but for the network we take away ourselves. */
+  /** Collects the errors of a page and its requests to other servers, except network errors that the tests cause. */
   complaintsOf(page: Page): string[] {
     const complaints: string[] = []
     page.on('pageerror', error => complaints.push(error.message))
@@ -96,7 +96,7 @@ export class Stage {
   }
 }
 
-/** A number on the phone's page. */
+/** Reads a number on the phone's page. */
 export const shown = async (page: Page, id: string): Promise<number> =>
   Number((await page.locator(`#${id}`).textContent())!.replaceAll(/\D/g, ''))
 
@@ -110,7 +110,7 @@ export async function until(what: string, holds: () => Promise<boolean>, patienc
   throw new Error(`waited ${patienceMs} ms for: ${what}`)
 }
 
-/** Walks until every phone has had at least so many stored. */
+/** Walks until at least `count` positions of each phone are stored. */
 export async function walkUntilStored(phones: readonly Phone[], count: number): Promise<void> {
   await until(`${count} positions of each stored`, async () => {
     for (const phone of phones) await phone.step()

@@ -10,7 +10,7 @@ import { CALM, changed } from '../storm/settings.ts'
 import { atEachSize, faultsIn, SIZES } from './layout.ts'
 import { launchBrowser, skip, until } from './stage.ts'
 
-/** More than two states take, ms. */
+/** Longer than two updates of the state take, ms. */
 const LATE_MS = 1200
 
 let settings = CALM
@@ -46,11 +46,13 @@ async function open(t: TestContext, prepare: (page: Page) => Promise<unknown> = 
   t.after(() => page.close())
   await prepare(page)
   await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
-  await until('it shows the settings', () => page.locator('#left h2', { hasText: 'bare' }).isVisible())
+  await until('the page shows the settings', () => page.locator('#left h2', { hasText: 'bare' }).isVisible())
   return page
 }
 
-/** Sets the line of log and the phones, and returns what the page shows of them, from then until after the last older state. */
+/**
+ * Sets the log line and the number of phones, and returns what the page shows until the last older state has arrived.
+ */
 const setAndRead = (page: Page): Promise<string[]> =>
   page.evaluate<string[]>(`(async () => {
     const box = document.querySelector('#left .log'), slider = document.querySelector('#phones'), seen = new Set()
@@ -98,7 +100,7 @@ test('a change made on another page is shown, and one that the server refuses is
   await until('the other page has set it', () => log.isChecked())
   await page.route('**/settings', route => route.fulfill({ status: 400 }))
   await log.click()
-  await until('it is as the server has it', () => log.isChecked())
+  await until('the page shows the setting of the server', () => log.isChecked())
 })
 
 for (const [state, words] of [
@@ -115,7 +117,7 @@ for (const [state, words] of [
     })
     const page = await open(t)
     settings = changed(settings, { phones: 5000, right: { protect: true, log: true } })
-    await until('it shows them', async () => {
+    await until('the page shows the figures', async () => {
       const said = await page.locator('#right .top').textContent()
       return (
         said === `protected, with console.log${words}` && (await page.locator('#phones-now').textContent()) === '5,000'

@@ -13,7 +13,7 @@ const counts = (change: Partial<Counts>, ...latencies: number[]): Counts => {
   return { ms: 500, due: 0, stored: 0, inTime: 0, shed: 0, lost: 0, ...change, latencies: buckets }
 }
 
-test('rates are per second, p99 is right to 5 %, and an abandoned request counts as its patience', () => {
+test('rates are per second, p99 is right to 5 %, and an abandoned request counts as PATIENCE_MS', () => {
   const figures = figuresOf([
     counts({ due: 50, stored: 40, inTime: 30, shed: 5, lost: 5 }, ...Array(99).fill(20), 3000),
   ])
@@ -36,7 +36,7 @@ test('the state of a side is calm, carries, sheds, strains or melts', () => {
   assert.equal(state(100, 40, 10, 0), 'melts')
   assert.equal(state(100, 40, 10, 60), 'melts')
   assert.equal(state(100, 0, 0, 0), 'melts')
-  // Shedding every request is no success.
+  // Shedding every request is not a success.
   assert.equal(state(100, 0, 0, 100), 'melts')
 })
 
@@ -67,7 +67,7 @@ test('changed() applies the given settings, keeps the rest, and rejects invalid 
   }
 })
 
-test('each side gets a core of its own if there are four, else they share one, apart from the load', () => {
+test('each side gets its own core if there are four, else they share one, which the load does not use', () => {
   assert.deepEqual(coresOf([0, 1, 2, 3]), { left: 2, right: 3, rest: [0, 1] })
   assert.deepEqual(coresOf([0, 1]), { left: 1, right: 1, rest: [0] })
   assert.equal(coresOf([0]), undefined)

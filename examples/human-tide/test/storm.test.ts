@@ -1,4 +1,7 @@
-/** The storm as it is started, on its page in a real browser: two shores, what can be set, and that nothing is left of it. */
+/**
+ * Starts the storm and tests its page in a real browser: both shores, the settings, and that it leaves no process
+ * behind.
+ */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -39,7 +42,7 @@ before(async () => {
   storm.stdout!.setEncoding('utf8').on('data', text => {
     said += text
   })
-  // The storm takes every core, so that PostgreSQL may not answer in time on a busy machine. durability.test.ts is about outages.
+  // The storm uses every core, so PostgreSQL may answer late on a busy machine. durability.test.ts tests outages.
   const isOutage = (line: string): boolean =>
     /^human-tide: the database (does not answer: .*timeout|answers again)$/.test(line)
   storm.stderr!.setEncoding('utf8').on('data', text => {
@@ -55,7 +58,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** A page of its own, closed when the test ends, however it ends: what it goes on asking for would be another test's error. */
+/** Opens a page that is closed when the test ends; otherwise its later requests would fail another test. */
 async function open(t: TestContext, options: BrowserContextOptions, atPort = port): Promise<Page> {
   const context = await browser.newContext(options)
   t.after(() => context.close())
@@ -71,7 +74,7 @@ const text = async (page: Page, selector: string) => (await page.locator(selecto
 const figure = async (page: Page, side: string, of: string) =>
   Number((await text(page, `#${side} [data-of="${of}"]`)).replaceAll(/\D/g, ''))
 
-test('both shores store what the same phones send, and a line of log melts the bare one', {
+test('both shores store what the same phones send, and one log line per request melts the bare one', {
   skip,
   timeout: 120_000,
 }, async t => {
@@ -81,8 +84,8 @@ test('both shores store what the same phones send, and a line of log melts the b
   }
   assert.equal(await text(page, '#left h2'), 'bare, with console.log')
   assert.equal(await text(page, '#right h2'), 'protected, with console.log')
-  await until('it opens with the storm', async () => (await text(page, '#left .state')) === 'melting')
-  // On a busy machine the protected one may melt for a moment as well.
+  await until('the page opens with the storm', async () => (await text(page, '#left .state')) === 'melting')
+  // On a busy machine the protected service may also melt for a moment.
   await until('the figures of the two shores have different colours', async () => {
     const [left, right] = await page.evaluate<string[]>(
       `['left', 'right'].map(side => getComputedStyle(document.querySelector('#' + side + ' .big dd')).color)`,
@@ -91,14 +94,14 @@ test('both shores store what the same phones send, and a line of log melts the b
   })
   await atEachSize(page, SIZES, async (_, where) => assert.deepEqual(await faultsIn(page), [], where))
   await page.getByRole('button', { name: '2013: one line of logging' }).click()
-  await until('the other one is bare, without the line', async () => (await text(page, '#right h2')) === 'bare')
-  await until('the left one melts', async () => (await text(page, '#left .state')) === 'melting')
-  // The line is deleted again.
+  await until('the right side is bare, without the log line', async () => (await text(page, '#right h2')) === 'bare')
+  await until('the left side melts', async () => (await text(page, '#left .state')) === 'melting')
+  // Switches the log line off again.
   await page.locator('#left').getByRole('checkbox', { name: 'console.log' }).uncheck()
-  await until('it is deployed', async () => (await text(page, '#left h2')) === 'bare')
-  await until('it stores again', async () => (await figure(page, 'left', 'inTimePerS')) > 20)
+  await until('the change is deployed', async () => (await text(page, '#left h2')) === 'bare')
+  await until('the left side stores again', async () => (await figure(page, 'left', 'inTimePerS')) > 20)
   await page.locator('#right').getByRole('checkbox', { name: 'protect' }).check()
-  await until('the right one is protected', async () => (await text(page, '#right h2')) === 'protected')
+  await until('the right side is protected', async () => (await text(page, '#right h2')) === 'protected')
   assert.match((await page.locator('#left .map').getAttribute('aria-label'))!, /^The shore, bare: [\d,]+ of 100 phones/)
 })
 
@@ -108,7 +111,7 @@ test('the page works by keyboard on phones and tablets, in light and dark mode',
 }, async t => {
   const page = await open(t, { ...PHONE, reducedMotion: 'reduce' })
   await until(
-    'it is told',
+    'the page shows its figures',
     async () => (await text(page, '#phones-now')) !== '' && (await text(page, '#left h2')) !== '',
   )
   await atEachSize(page, SIZES, async ({ width }, where) => {
@@ -118,11 +121,11 @@ test('the page works by keyboard on phones and tablets, in light and dark mode',
     )
     assert.deepEqual(small, [], `a finger needs 44 px: ${where}`)
     const figures = width <= 480 ? 2 : 5
-    assert.equal(await page.locator('#left dd:visible').count(), figures, `as many figures as can be read: ${where}`)
+    assert.equal(await page.locator('#left dd:visible').count(), figures, `the number of visible figures: ${where}`)
     assert.match(
       (await page.locator('#left .key:visible').textContent())!,
       /due .*stored in time/,
-      'what the lines are',
+      'the legend explains the lines',
     )
     const nameless = await page.locator('canvas:not([aria-label])').count()
     assert.equal(nameless, 0)
@@ -163,11 +166,11 @@ test('settings from another site are refused, and a port in use is reported', { 
 test('Ctrl-C ends all processes', { skip, timeout: 60_000 }, async () => {
   const postmaster = Number(readFileSync(path.join(folder, 'storm/cluster/postmaster.pid'), 'utf8').split('\n')[0])
   const started = childrenOf(storm.pid!)
-  assert.equal(started.length, 5, 'two services, their phones, and what runs PostgreSQL')
+  assert.equal(started.length, 5, 'two services, their phones, and the process that runs PostgreSQL')
   storm.kill('SIGINT')
   const [code] = await once(storm, 'exit')
   assert.equal(code, 0)
-  // What has ended PostgreSQL ends after it.
+  // The process that runs PostgreSQL ends after it.
   for (const pid of [...started, postmaster]) await until(`${pid} is gone`, async () => !existsSync(`/proc/${pid}`))
   assert.deepEqual(errors, [])
 })
@@ -185,30 +188,34 @@ test('on a desktop the first screen shows the running storm, on a phone the form
     [{}, SIZES.filter(({ width }) => width < 768)],
   ] as const) {
     const form = await open(t, { ...options, viewport: sizes[0]! }, servicePort)
-    await until('it knows how long it keeps', async () => (await text(form, '#keep')) === '30 days')
+    await until('the form shows the retention time', async () => (await text(form, '#keep')) === '30 days')
     await atEachSize(form, sizes, async ({ height }, where) => {
       assert.deepEqual(await faultsIn(form), [], where)
       const button = (await form.locator('#start').boundingBox())!
       assert.ok(button.y + button.height <= height, `the button is on the first screen: ${where}`)
     })
-    assert.equal(await form.locator('#storm').getAttribute('src'), null, 'and loads no storm')
+    assert.equal(await form.locator('#storm').getAttribute('src'), null, 'the form loads no storm')
     await form.context().close()
   }
 
   const desk = await open(t, { viewport: { width: 1280, height: 800 } }, servicePort)
   const shore = desk.frameLocator('#storm')
-  await until('it melts', async () => (await shore.locator('#left .state').textContent()) === 'melting', 90_000)
+  await until(
+    'the left side melts',
+    async () => (await shore.locator('#left .state').textContent()) === 'melting',
+    90_000,
+  )
   const framed = desk.frames().find(frame => frame !== desk.mainFrame())!
   const atDesk = SIZES.filter(({ width }) => width >= 768)
   await atEachSize(desk, atDesk, async ({ height }, where) => {
     assert.deepEqual([...(await faultsIn(desk)), ...(await faultsIn(framed))], [], where)
     const melts = (await shore.locator('#left .big').boundingBox())!
-    assert.ok(melts.y + melts.height <= height, `it melts on the first screen: ${where}`)
+    assert.ok(melts.y + melts.height <= height, `the melting side is on the first screen: ${where}`)
     const [storm, join] = await Promise.all(['#storm', '.desk h2'].map(each => desk.locator(each).boundingBox()))
-    assert.ok(storm!.y + storm!.height <= join!.y, `then it invites: ${where}`)
+    assert.ok(storm!.y + storm!.height <= join!.y, `the storm is above the invitation: ${where}`)
     assert.ok(
       await shore.locator('html').evaluate(html => html.scrollHeight <= html.clientHeight),
-      `nothing scrolls within it: ${where}`,
+      `nothing scrolls within the storm: ${where}`,
     )
   })
   const elsewhere = { headers: { 'sec-fetch-site': 'cross-site' } }

@@ -1,4 +1,4 @@
-/** The service in this process, on a port and a database of its own. */
+/** Runs the service in this process, with its own port and database. */
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createTide, type TideOptions } from '../src/tide.ts'
@@ -10,7 +10,7 @@ export interface TideHere {
   end(): Promise<void>
 }
 
-/** Resolves when it serves. */
+/** Resolves when the service answers. */
 export async function tideHere(
   options: Omit<TideOptions, 'databaseUrl'>,
   prepare: (server: http.Server) => unknown = () => undefined,

@@ -81,9 +81,9 @@ export function arriving(
   return {
     createdAt,
     arrivedAt: 0,
-    left: false,
+    dequeued: false,
     startBy: Number.POSITIVE_INFINITY,
-    again: false,
+    resumesUpload: false,
     level,
     kind,
     path,
@@ -264,7 +264,7 @@ export class Instance<R extends InstanceRequest> {
       this.#abandoned.add(request, this.loop.nowMs)
       return
     }
-    if (request.state === 'waiting') this.#gate?.abandon(request, this.loop.nowMs)
+    if (request.state === 'waiting') this.#gate?.withdraw(request, this.loop.nowMs)
     request.state = 'over'
   }
 
@@ -274,14 +274,14 @@ export class Instance<R extends InstanceRequest> {
     this.loop.setTimer(ms, () => {
       if (wake !== this.#wakes) return
       this.#reclaimPermits()
-      this.#gate?.timeCame(this.loop.nowMs)
+      this.#gate?.wakeUp(this.loop.nowMs)
     })
   }
 
   #knownKind(request: R): number {
     if (request.knownKind < 0) {
       request.knownKind = this.#known.of(request.path)
-      this.#known.came(request.knownKind, this.loop.nowMs)
+      this.#known.arrived(request.knownKind, this.loop.nowMs)
     }
     return request.knownKind
   }
@@ -290,7 +290,7 @@ export class Instance<R extends InstanceRequest> {
     const [gate, { loop }] = [this.#gate, this]
     if (gate === undefined || gate.queued === 0 || loop.nowMs < this.#lookedAt + LOOK_EVERY_MS) return
     this.#lookedAt = loop.nowMs
-    for (const request of this.#abandoned.takePresumedOver(loop.nowMs, gate.limit)) this.#drop(request)
+    for (const request of this.#abandoned.takeTreatedAsFinished(loop.nowMs, gate.limit)) this.#drop(request)
   }
 
   #watch(): void {

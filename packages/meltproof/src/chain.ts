@@ -67,7 +67,7 @@ export class Chain {
 
 const storage = new AsyncLocalStorage<Chain>()
 let used = false
-let tellers = 0
+let informing = 0
 
 /** Returns the chain of the request for which this code runs, or undefined outside a request and after its end. */
 export function currentChain(): Chain | undefined {
@@ -81,13 +81,13 @@ export function runInChain<R>(chain: Chain, fn: () => R): R {
 }
 
 /** Until the returned function is called, each request gets a chain, because outbound calls inform lower tiers. */
-export function tellsTiers(): () => void {
-  tellers++
+export function informsTiers(): () => void {
+  informing++
   return () => {
-    tellers--
+    informing--
   }
 }
 
-export function tiersAreTold(): boolean {
-  return tellers > 0
+export function tiersAreInformed(): boolean {
+  return informing > 0
 }

@@ -1,4 +1,4 @@
-/** meltproof: keeps a Node.js service at its full capacity under overload. */
+/** meltproof: keeps a Node.js service answering under overload. */
 
 export type { Criticality, CriticalityAnswer } from './admission/queue/criticality.ts'
 export type { ShedReason } from './admission/sheds.ts'

@@ -86,7 +86,7 @@ export class ProcessGate<E extends Admitted<E>> {
   readonly sheds: Sheds = new Sheds()
   readonly permits: Permits<E>
   /** Decides whether work starts, waits or is shed. */
-  readonly inner: Gate<E>
+  readonly admission: Gate<E>
   readonly #reclaim: (nowMs: number) => void
   #timer: NodeJS.Timeout | undefined
   #lookTimer: NodeJS.Timeout | undefined
@@ -95,7 +95,7 @@ export class ProcessGate<E extends Admitted<E>> {
     const { limiter, tuning, failOpen, permits, reclaim, start, shed, level, kind, client, answerBy } = parts
     this.failOpen = failOpen
     const turnEnded = (): void => this.#wake('turnEnded')
-    const timeCame = (): void => this.#wake('timeCame')
+    const wakeUp = (): void => this.#wake('wakeUp')
     const hooks = {
       now,
       turn: loopTurn,
@@ -104,7 +104,7 @@ export class ProcessGate<E extends Admitted<E>> {
       wakeAtTurnEnd: () => void setImmediate(turnEnded),
       wakeAfter: (ms: number) => {
         clearTimeout(this.#timer)
-        this.#timer = setTimeout(timeCame, ms).unref()
+        this.#timer = setTimeout(wakeUp, ms).unref()
       },
       level,
       kind,
@@ -112,17 +112,17 @@ export class ProcessGate<E extends Admitted<E>> {
       quickMs: (entry: E) => this.permits.quickMs(entry),
       startBy: answerBy && ((entry: E) => answerBy(entry) - this.permits.leastServiceMs(entry)),
     }
-    this.inner = new Gate<E>(limiter, hooks, tuning)
-    this.permits = new Permits(this.inner, { ...permits, answerBy })
+    this.admission = new Gate<E>(limiter, hooks, tuning)
+    this.permits = new Permits(this.admission, { ...permits, answerBy })
     this.#reclaim = reclaim ?? (nowMs => this.permits.reclaim(nowMs))
-    const worked = (nowMs: number) => ({ loopMs: loopWorkedMs(), inServiceMs: this.inner.inServiceMs(nowMs) })
+    const worked = (nowMs: number) => ({ loopMs: loopWorkedMs(), inServiceMs: this.admission.inServiceMs(nowMs) })
     this.load = new LoadMeter(worked, now())
   }
 
   ask(entry: E, nowMs: number): Decision {
-    const { inner } = this
-    if (inner.full) this.#reclaim(nowMs)
-    const decision = entry.again ? inner.offerResumed(entry, nowMs) : inner.offer(entry, nowMs)
+    const { admission } = this
+    if (admission.full) this.#reclaim(nowMs)
+    const decision = entry.resumesUpload ? admission.offerResumed(entry, nowMs) : admission.offer(entry, nowMs)
     if (decision === 'start') this.permit(entry, nowMs)
     else if (decision === 'wait') this.#lookWhileWaiting()
     return decision
@@ -130,17 +130,17 @@ export class ProcessGate<E extends Admitted<E>> {
 
   permit(entry: E, nowMs: number): void {
     this.permits.give(entry, nowMs)
-    if (!entry.again) this.admitted++
+    if (!entry.resumesUpload) this.admitted++
   }
 
-  abandon(entry: E): void {
-    this.failOpen.guard(() => this.inner.abandon(entry, now()))
+  withdraw(entry: E): void {
+    this.failOpen.guard(() => this.admission.withdraw(entry, now()))
   }
 
   /** @param memory for the reason `memory`: names the memory that was full */
   countShed(reason: ShedReason, atMs: number, memory?: string): void {
     this.load.shed(atMs)
-    this.sheds.count(reason, atMs, this.inner, memory)
+    this.sheds.count(reason, atMs, this.admission, memory)
   }
 
   stop(): void {
@@ -149,17 +149,17 @@ export class ProcessGate<E extends Admitted<E>> {
   }
 
   stats(): GateStats {
-    const { admitted, failOpen, inner, load, permits, sheds } = this
+    const { admitted, failOpen, admission, load, permits, sheds } = this
     const nowMs = now()
     if (!failOpen.isOpen) failOpen.guard(() => this.#reclaim(nowMs))
-    const { inflight, queued } = inner
-    const knownLimit = quietly(() => inner.knownLimit)
+    const { inflight, queued } = admission
+    const knownLimit = quietly(() => admission.knownLimit)
     return {
       inflight,
-      stragglers: quietly(() => inner.uncounted) ?? 0,
+      stragglers: quietly(() => admission.uncounted) ?? 0,
       abandoned: permits.abandoned,
       queued,
-      limit: quietly(() => inner.limit) ?? 0,
+      limit: quietly(() => admission.limit) ?? 0,
       admitted,
       shed: { ...sheds.counts },
       pressure: load.pressure(nowMs),
@@ -172,27 +172,27 @@ export class ProcessGate<E extends Admitted<E>> {
 
   /** @param what the noun for the sentence, such as "request that was shed" */
   explain(what: string): string {
-    const { inner, sheds } = this
-    const limit = quietly(() => explainLimit(inner.limit, inner.limitReason)) ?? ''
+    const { admission, sheds } = this
+    const limit = quietly(() => explainLimit(admission.limit, admission.limitReason)) ?? ''
     return `${explainShed(sheds.last, now(), what)} ${this.failOpen.isOpen ? '' : limit}`.trim()
   }
 
   /** Returns the figures for balancers; undefined while there is too little data. */
   loadFigures(nowMs: number): LoadFigures | undefined {
     const { load } = this
-    const limit = quietly(() => this.inner.countedLimit)
+    const limit = quietly(() => this.admission.countedLimit)
     const rates = load.rates(nowMs, limit)
     if (rates === undefined) return undefined
     const loop = load.utilisation(nowMs, undefined)
     return { loop, utilisation: load.utilisation(nowMs, limit), demand: load.demand(nowMs), ...rates }
   }
 
-  #wake(occasion: 'turnEnded' | 'timeCame'): void {
+  #wake(occasion: 'turnEnded' | 'wakeUp'): void {
     if (this.failOpen.isOpen) return
     try {
       const nowMs = now()
-      if (this.inner.queued > 0) this.#reclaim(nowMs)
-      this.inner[occasion](now())
+      if (this.admission.queued > 0) this.#reclaim(nowMs)
+      this.admission[occasion](now())
     } catch (error) {
       this.failOpen.fail(error)
     }
@@ -202,8 +202,8 @@ export class ProcessGate<E extends Admitted<E>> {
   #lookWhileWaiting(): void {
     this.#lookTimer ??= setTimeout(() => {
       this.#lookTimer = undefined
-      if (this.failOpen.isOpen || this.inner.queued === 0) return
-      this.#wake('timeCame')
+      if (this.failOpen.isOpen || this.admission.queued === 0) return
+      this.#wake('wakeUp')
       this.#lookWhileWaiting()
     }, LOOK_MS).unref()
   }

@@ -34,16 +34,16 @@ type Ending = { [HANDLER_END]?: 'ended' | (() => void) }
  */
 export function handlerEnded(request: unknown): void {
   if (typeof request !== 'object' || request === null) return
-  const told = request as Ending
-  const listener = told[HANDLER_END]
-  told[HANDLER_END] = 'ended'
+  const marked = request as Ending
+  const listener = marked[HANDLER_END]
+  marked[HANDLER_END] = 'ended'
   if (typeof listener === 'function') listener()
 }
 
 /** Calls `listener` when an adapter reports the end of the handler. Returns true, without a call, if it has ended. */
 export function onHandlerEnd(request: object, listener: () => void): boolean {
-  const told = request as Ending
-  if (told[HANDLER_END] === 'ended') return true
-  told[HANDLER_END] = listener
+  const marked = request as Ending
+  if (marked[HANDLER_END] === 'ended') return true
+  marked[HANDLER_END] = listener
   return false
 }

@@ -24,7 +24,7 @@ import { protect } from '../src/server/protect.ts'
 import type { ProtectOptions } from '../src/server/protect-options.ts'
 import { isRetry } from '../src/server/handler/chain-of.ts'
 import { criticalityLevels } from '../src/server/request/criticality-of.ts'
-import { memoryThat, openDoor } from './server/harness.ts'
+import { memoryThat, startGated } from './server/harness.ts'
 
 const servers = new Set<http.Server>()
 after(() => {
@@ -197,7 +197,7 @@ for (const [name, ask] of Object.entries(CLIENTS)) {
     })
 
     test('a shed response is not retried in any tier', async () => {
-      const { port } = await openDoor(() => assert.fail('it is shed'), { policy: { memory: memoryThat(() => true) } })
+      const { port } = await startGated(() => assert.fail('it is shed'), { policy: { memory: memoryThat(() => true) } })
       let calls = 0
       const counted: Ask = url => {
         calls++

@@ -1,4 +1,4 @@
-/** Connections to PostgreSQL that survive its restarts, and the tables, made as soon as it is there. */
+/** Keeps connections to PostgreSQL across its restarts, and creates the tables as soon as it answers. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -6,11 +6,11 @@ import pg from 'pg'
 export interface Database {
   /** One connection, for storing. */
   readonly writer: pg.Pool
-  /** A few, for replays; a slow one is cut off and never stands in the writer's way. */
+  /** A few connections, for replays and the clean-up. A slow query is cancelled, and never delays the writer. */
   readonly reader: pg.Pool
-  /** When the tables are there. Never rejects; pending while the database is away. */
+  /** Resolves when the tables exist. Never rejects; it is pending while the database is down. */
   readonly ready: Promise<void>
-  /** Whether the last thing it was asked for worked. */
+  /** Whether the database answered the last check. */
   up(): boolean
   close(): Promise<void>
 }
@@ -30,12 +30,12 @@ export function connect(connectionString: string): Database {
   const went = (error: unknown): void => {
     const message = error === undefined ? undefined : error instanceof Error ? error.message || error.name : `${error}`
     isUp = message === undefined
-    // Once per change: it may stay away for long.
+    // Logged once per change, because the database may be down for long.
     if (isUp && said !== undefined) console.error('human-tide: the database answers again')
     else if (!isUp && message !== said) console.error(`human-tide: the database does not answer: ${message}`)
     said = message
   }
-  // A connection that breaks while nobody uses it would end the process, were nobody to listen.
+  // Without a listener, an idle connection that breaks would end the process.
   for (const pool of [writer, reader]) pool.on('error', went)
 
   let closed = false

@@ -1,10 +1,10 @@
-/** Errors that mean "not now" instead of "not like this". Pure. */
+/** Turns errors of the database into refusals that a client may retry. Pure but for random numbers. */
 import { TooManyWaiting } from '../positions/group-commit.ts'
 import { Refusal } from '../refusal.ts'
 
 /**
- * For `.catch()` of whatever asks the database. What it fails with here is our side's doing, since what callers send was
- * checked before, and a caller that keeps what it has and tries again does the right thing.
+ * For `.catch()` of a query. The request was validated before, so the failure is not the fault of the client, which
+ * should keep its data and try again.
  */
 export function databaseRefusal(error: unknown): never {
   if (error instanceof Refusal) throw error
@@ -12,6 +12,6 @@ export function databaseRefusal(error: unknown): never {
   const message = busy
     ? 'More comes in than can be stored; keep what you have and try again'
     : 'The database does not answer; keep what you have and try again'
-  // 1 to 3 s, so that those who wait come back spread out.
+  // 1 to 3 s, so that waiting clients do not all retry at the same time.
   throw new Refusal(503, busy ? 'busy' : 'database-down', message, {}, 1 + Math.floor(Math.random() * 3))
 }

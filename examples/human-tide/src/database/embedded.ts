@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL of our own, from npm, for those who have none. It is a process of its own, as a database is: it outlives
- * a crash of the service, and the next start finds it again.
+ * Runs a PostgreSQL from npm, for users who have none. It is a separate process, so it survives a crash of the service,
+ * and the next start finds it again.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, openSync, readFileSync } from 'node:fs'
@@ -12,14 +12,14 @@ import pg from 'pg'
 export interface EmbeddedDatabase {
   readonly url: string
   readonly pid: number
-  /** Ends PostgreSQL in order; whatever was committed is there at the next start. */
+  /** Shuts PostgreSQL down; committed data is there at the next start. */
   stop(): Promise<void>
 }
 
-/** Creating a cluster takes about 2 s, recovering one after a crash may take longer, ms. */
+/** Maximum time of a start, ms: creating a cluster takes about 2 s, and recovery after a crash may take longer. */
 const PATIENCE_MS = 60_000
 
-/** Starts it, or finds it running. `dataDir` is created. */
+/** Starts PostgreSQL, or finds it running. Creates `dataDir`. */
 export async function embeddedDatabase(dataDir: string): Promise<EmbeddedDatabase> {
   mkdirSync(dataDir, { recursive: true })
   const folder = path.resolve(dataDir)
@@ -32,7 +32,7 @@ export async function embeddedDatabase(dataDir: string): Promise<EmbeddedDatabas
 async function start(folder: string): Promise<boolean> {
   const log = openSync(path.join(folder, 'postgres.log'), 'a')
   const script = fileURLToPath(new URL('embedded-server.ts', import.meta.url))
-  // Detached: Ctrl-C in the terminal is for the service, which then ends the database after its last COMMIT.
+  // Detached, so that Ctrl-C in the terminal reaches only the service, which ends the database after its last COMMIT.
   const server = spawn(process.execPath, [script, folder], { detached: true, stdio: ['ignore', log, log] })
   server.unref()
   let ended = false
@@ -65,13 +65,13 @@ async function answers(folder: string): Promise<boolean> {
   }
 }
 
-/** Where embedded-server.ts says it listens. */
+/** The address that embedded-server.ts has written; undefined before it has. */
 function urlOf(folder: string): string | undefined {
   const file = path.join(folder, 'url')
   return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined
 }
 
-/** The process that PostgreSQL's own lock file names, if it is alive. */
+/** The process named by PostgreSQL's own lock file, if it is alive. */
 function postmaster(folder: string): number | undefined {
   try {
     const pid = Number(readFileSync(path.join(folder, 'cluster/postmaster.pid'), 'utf8').split('\n')[0])

@@ -1,4 +1,4 @@
--- Run at every start; changes nothing that is there already. IF NOT EXISTS is no help to two that start at once.
+-- Run at every start; leaves existing tables unchanged. IF NOT EXISTS does not help two services that start at once.
 SELECT pg_advisory_xact_lock(hashtext('human-tide schema'));
 
 CREATE TABLE IF NOT EXISTS walkers (
@@ -7,7 +7,7 @@ CREATE TABLE IF NOT EXISTS walkers (
 );
 
 -- A phone counts its positions (seq): the same one sent again is the same row. No foreign key to walkers: it would
--- cost a look-up per row and promise nothing that matters here.
+-- cost a look-up per row and guarantee nothing that is needed here.
 CREATE TABLE IF NOT EXISTS positions (
   walker   uuid NOT NULL,
   seq      bigint NOT NULL,
@@ -18,5 +18,5 @@ CREATE TABLE IF NOT EXISTS positions (
   PRIMARY KEY (walker, seq)
 );
 
--- Replay and clean-up go by time.
+-- Replay and clean-up read by time.
 CREATE INDEX IF NOT EXISTS positions_at ON positions (at);

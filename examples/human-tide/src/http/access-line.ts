@@ -1,7 +1,10 @@
-/** One line a request through console.log, with what the access logger of 2013 put there. For experiments (`LOG=console`). */
+/**
+ * Logs one line per request with console.log, with the fields of the access logger of 2013. For experiments
+ * (`LOG=console`).
+ */
 import type { RequestHandler } from 'express'
 
-/** Of the caller's own texts, characters. */
+/** Maximum length of a text from the client, characters. */
 const LONGEST = 200
 
 export const accessLine: RequestHandler = (request, response, next) => {
@@ -15,5 +18,5 @@ export const accessLine: RequestHandler = (request, response, next) => {
   next()
 }
 
-/** The caller's text can not make a line of its own. */
+/** Quotes a text from the client, so that it cannot begin a new line. */
 const quoted = (text: string): string => JSON.stringify(text.slice(0, LONGEST))

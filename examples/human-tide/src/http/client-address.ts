@@ -1,9 +1,9 @@
-/** The address of the client. Behind proxies it is what the outermost one saw (`PROXIES`, tide.ts). */
+/** The address of the client. Behind proxies it is the one that the outermost proxy saw (`PROXIES`, tide.ts). */
 import { isIPv6 } from 'node:net'
 
 /**
- * One text per client: an IPv4 address, also where it is written as IPv6; of an IPv6 address the first 64 bits, since one
- * subscriber has at least so many addresses.
+ * One text per client: an IPv4 address, also if it is written as IPv6, or the first 64 bits of an IPv6 address, because
+ * one subscriber has at least a /64.
  */
 export function clientOf(ip: string | undefined): string {
   const address = (ip ?? '').replace(/%.*$/, '')
@@ -11,7 +11,7 @@ export function clientOf(ip: string | undefined): string {
   if (mapped !== undefined || !isIPv6(address)) return mapped ?? address
   const [front = '', back] = address.toLowerCase().split('::')
   const groups = front === '' ? [] : front.split(':')
-  // "::" stands for as many zeros as are missing; an IPv4 address at the end takes the place of two groups.
+  // "::" stands for the missing groups of zeros; an IPv4 address at the end takes the place of two groups.
   const behind = back === undefined || back === '' ? [] : back.replace(/[\d.]+\.[\d.]+$/, '0:0').split(':')
   const zeros = back === undefined ? [] : Array<string>(8 - groups.length - behind.length).fill('0')
   const subnet = [...groups, ...zeros, ...behind].slice(0, 4).map(group => Number.parseInt(group, 16).toString(16))

@@ -1,11 +1,14 @@
-/** GET /api/history: what was walked, for replay, in pages. GET /api/history/span: from when to when there is anything. */
+/**
+ * GET /api/history: the stored positions, in pages, for replay. GET /api/history/span: the times of the first and the
+ * last one.
+ */
 import { type Router, Router as router } from 'express'
 import type { Pool } from 'pg'
 import { databaseRefusal } from '../database/down.ts'
 import { history, span } from '../positions/history.ts'
 import { Refusal } from '../refusal.ts'
 
-/** A replay asks for no more than this at once, ms: a week. */
+/** Maximum span of one request, ms: a week. */
 const LONGEST_MS = 7 * 86_400_000
 
 export function historyRoutes(reader: Pool): Router {

@@ -1,15 +1,15 @@
-/** How a phone joins: the address, and a QR code of it. */
+/** The address at which a phone joins, and its QR code. */
 import { type Request, type Router, Router as router } from 'express'
 import encodeQR from 'qr'
 import { isLocalName } from '../lan.ts'
 import { Refusal } from '../refusal.ts'
 
-/** A host name has at most 253 characters (RFC 1035); with a port. */
+/** A host name has at most 253 characters (RFC 1035); the port is in addition. */
 const LONGEST_HOST = 260
 
 /**
- * The address this page was asked for, when others can use it too; else that of this computer in its network. Undefined
- * where no phone can reach us.
+ * The address at which this page was requested, if other devices can use it too; otherwise the address of this computer
+ * in its network. Undefined if no phone can reach the service.
  */
 export function joinUrl(request: Request, lan: string | undefined): string | undefined {
   const host = request.host ?? ''

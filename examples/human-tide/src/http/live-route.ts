@@ -4,7 +4,7 @@ import type { Viewers } from '../live/viewers.ts'
 import { Refusal } from '../refusal.ts'
 import { clientOf } from './client-address.ts'
 
-/** s: a place is free when somebody leaves, which nobody can foresee. */
+/** Retry-After, s. A place becomes free when a viewer leaves, which cannot be predicted. */
 const COME_BACK_S = 10
 
 export function liveRoute(viewers: Viewers): Router {
@@ -16,7 +16,7 @@ export function liveRoute(viewers: Viewers): Router {
       throw new Refusal(429, 'too-many-viewers', 'Too many are watching from your address', {}, COME_BACK_S)
     }
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
-    // Express hands a HEAD to the route of GET: it has its answer, and watches nothing.
+    // Express passes HEAD requests to the route of GET. They are answered here, and take no place.
     if (request.method === 'HEAD') return void response.end()
     response.on('close', viewers.add(response, client))
   })

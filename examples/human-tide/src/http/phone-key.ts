@@ -1,6 +1,7 @@
 /**
- * The identity of a sender: the phone's page makes up a key and keeps it; the walker's id is a hash of it. So a walker needs no
- * registration, can begin without a signal, and nobody can send in its name from what the live page shows.
+ * The identity of a sender: the phone's page generates a key and keeps it; the walker's id is a hash of it. So a walker
+ * needs no registration and can begin without a signal, and what the live page shows does not allow others to send in
+ * its name.
  */
 import { hash } from 'node:crypto'
 import type { Request } from 'express'
@@ -9,7 +10,7 @@ import { Refusal } from '../refusal.ts'
 /** 128 bits or more in base64url. */
 const BEARER = /^Bearer ([A-Za-z0-9_-]{22,64})$/i
 
-/** A UUID made of the first 128 bits of the key's SHA-256. */
+/** A UUID made of the first 128 bits of the key's SHA-256 hash. */
 export function walkerOf(request: Request): string {
   const key = BEARER.exec(request.headers.authorization ?? '')?.[1]
   if (key === undefined) {

@@ -1,6 +1,6 @@
 /**
- * POST /api/positions: keep these positions. A 200 means that they are in the database, all of them, for good: `stored`
- * are new, `known` came before, and what came first counts.
+ * POST /api/positions stores positions. A 200 means that all of them are committed: `stored` of them are new, and
+ * `known` were stored before and stay unchanged.
  */
 import express, { type Router } from 'express'
 import type { Shore } from '../live/shore.ts'
@@ -20,7 +20,7 @@ export function positionsRoute(store: Store, shore: Shore): Router {
   router.post(
     '/api/positions',
     (request, response, next) => {
-      // Before the body is read: a flood is turned away for the price of its headers.
+      // Before the body is read, so that rejecting a flood costs no more than reading its headers.
       const walker = walkerOf(request)
       const waitMs = quota.take(walker, performance.now())
       if (waitMs > 0) {
@@ -42,7 +42,7 @@ export function positionsRoute(store: Store, shore: Shore): Router {
     },
   )
 
-  // Consent can be taken back: everything this phone ever sent goes.
+  // Withdraws consent: deletes everything that this phone has sent.
   router.delete('/api/walker', async (request, response) => {
     const walker = walkerOf(request)
     await store.forget(walker)

@@ -1,4 +1,4 @@
-/** What a browser may do with our pages: run our own files, talk to us, know where it is. Nothing else. */
+/** Allows our pages to run our own files, to connect to this service and to use the position. Nothing else. */
 import type { RequestHandler } from 'express'
 
 const HEADERS = {
@@ -25,7 +25,7 @@ const HEADERS = {
 
 export const securityHeaders: RequestHandler = (request, response, next) => {
   for (const name in HEADERS) response.setHeader(name, HEADERS[name as keyof typeof HEADERS])
-  // Only where we speak TLS ourselves; behind a proxy it is the proxy's to say. 30 days.
+  // 30 days. Only if this service terminates TLS itself; otherwise the proxy sets this header.
   if ('encrypted' in request.socket) response.setHeader('strict-transport-security', 'max-age=2592000')
   next()
 }

@@ -1,11 +1,11 @@
-/** POST and DELETE /api/simulated: a hundred walkers for an empty shore, and their way home. */
+/** POST and DELETE /api/simulated: adds a hundred simulated walkers to an empty shore, and removes them. */
 import { type Request, type RequestHandler, type Router, Router as router } from 'express'
 import { isThisComputer } from '../lan.ts'
 import type { Shore } from '../live/shore.ts'
 import { Refusal } from '../refusal.ts'
 import type { SimulatedWalkers } from '../simulated/simulated-walkers.ts'
 
-/** Whoever runs the service, and nobody else: it is their shore. */
+/** Only the computer that runs the service may simulate walkers. */
 export const maySimulate = (request: Request): boolean => isThisComputer(request.ip)
 
 export function simulatedRoutes(walkers: SimulatedWalkers, shore: Shore): Router {
@@ -23,7 +23,7 @@ export function simulatedRoutes(walkers: SimulatedWalkers, shore: Shore): Router
 }
 
 export const onlyHere: RequestHandler = (request, _response, next) => {
-  // Any page this computer opens can send a POST here; a browser says where it comes from, `none` for an address that was typed.
+  // Any page open on this computer can send a POST here. The browser reports its site; `none` is a typed address.
   const from = request.get('sec-fetch-site') ?? 'same-origin'
   if (maySimulate(request) && (from === 'same-origin' || from === 'none')) return next()
   throw new Refusal(403, 'not-here', 'Only the computer that runs the service may do this')

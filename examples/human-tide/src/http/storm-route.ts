@@ -1,4 +1,4 @@
-/** /storm/: the page of the storm and what it asks for, handed on to the process that has them. This computer only. */
+/** /storm/: forwards the requests of the storm's page to the storm's process. For this computer only. */
 import http from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { type Request, type RequestHandler, type Router, Router as router } from 'express'
@@ -7,7 +7,10 @@ import { Refusal } from '../refusal.ts'
 import type { Storm } from '../storm.ts'
 import { maySimulate, onlyHere } from './simulated-routes.ts'
 
-/** It loads this computer: not for guests, nor for a page that calls itself by another name. Windows has no blocking pipes. */
+/**
+ * The storm loads this computer, so guests and pages under another host name may not start it. Not on Windows, which
+ * has no blocking pipes.
+ */
 export const mayStorm = (request: Request): boolean =>
   maySimulate(request) && isLocalName(request.host) && process.platform !== 'win32'
 
@@ -21,7 +24,7 @@ export function stormRoute(storm: Storm): Router {
     const { method, url, headers } = request
     const asked = http.request({ host: '127.0.0.1', port, method, path: url, headers })
     response.once('close', () => asked.destroy())
-    // A storm that ends while its page is open is no fault of the service.
+    // A storm may end while its page is open; this is not an error of the service.
     asked.once('error', () => response.destroy())
     asked.once('response', answer => {
       response.writeHead(answer.statusCode ?? 502, answer.headers)

@@ -1,24 +1,24 @@
 /**
- * The walkers and where they are now: what the live page shows. Pure; told the time. Every position that comes in changes a number
- * here; what viewers get is made once a tick, for all of them, however many came in between.
+ * The walkers and their current places, for the live page. Pure: the time is passed in. A position only updates its
+ * walker here; the message for all viewers is made once a tick, however many positions arrived since the last one.
  */
 import type { Report } from '../positions/report.ts'
 
-/** A walker that has not been heard of for this long leaves the picture, ms. */
+/** A walker that has been silent for this long leaves the shore, ms. */
 const LEAVES_MS = 600_000
-/** Who has not been heard of for this long is not walking just now, ms. */
+/** A walker that has been silent for this long does not count as walking, ms. */
 const SILENT_MS = 15_000
-/** Places behind each walker, so that a page that is opened now has something to see. */
+/** Number of earlier places of each walker, so that a page that has just opened shows trails. */
 const TRAIL = 20
-/** They are this far apart, degrees (about 8 m). */
+/** Minimum distance between two places of a trail, degrees (about 8 m). */
 const APART = 8e-5
-/** With more walkers a whole picture goes without trails: it would be megabytes for every page that is opened. */
+/** With more walkers, a snapshot has no trails: it would be megabytes for every page that opens. */
 const MOST_WITH_TRAILS = 100
-/** About 1 KB each. The one silent for longest makes room. */
+/** Each takes about 1 KB. The walker that has been silent for longest is removed first. */
 const MOST_WALKERS = 10_000
 
 interface Walker {
-  /** What the live page calls them: says nothing of their id, and is short. */
+  /** Identifies the walker on the live page: short, and reveals nothing of the id. */
   readonly number: number
   name: string
   lat: number
@@ -28,7 +28,7 @@ interface Walker {
   readonly trail: number[]
 }
 
-/** [number, lat, lon, age in ms, name, and in a whole picture the trail as latitude, longitude, ...]. */
+/** [number, lat, lon, age in ms, name, and in a snapshot the trail as latitude, longitude, ...]. */
 type Drawn = readonly [number, number, number, number, string, (readonly number[])?]
 
 export interface Snapshot {
@@ -41,7 +41,7 @@ export interface Tick {
   /** Positions stored since the last tick. */
   readonly stored: number
   readonly moved: readonly Drawn[]
-  /** Numbers of those who left. */
+  /** Numbers of the walkers that left. */
   readonly left: readonly number[]
 }
 
@@ -54,7 +54,7 @@ export interface Known {
 }
 
 export class Shore {
-  /** In the order in which they were last heard of. */
+  /** In the order of their last positions. */
   readonly #walkers = new Map<string, Walker>()
   readonly #most: number
   #moved = new Set<Walker>()
@@ -70,12 +70,12 @@ export class Shore {
     return this.#walkers.size
   }
 
-  /** How many are heard of. */
+  /** Number of walkers that are not silent. */
   walking(now: number): number {
     return [...this.#walkers.values()].filter(({ at }) => now - at < SILENT_MS).length
   }
 
-  /** Only what is stored is told. Positions may come late and in any order: the latest one counts. */
+  /** Takes only stored positions. They may arrive late and in any order; the latest one counts. */
   move(id: string, { name, positions }: Report, now: number): void {
     this.#stored += positions.length
     const last = positions.reduce((latest, position) => (position.at > latest.at ? position : latest))
@@ -100,7 +100,7 @@ export class Shore {
     return { now, walkers: [...this.#walkers.values()].map(draw) }
   }
 
-  /** What changed since the last tick. */
+  /** Returns the changes since the last tick. */
   tick(now: number): Tick {
     for (const [id, walker] of this.#walkers) {
       if (now - walker.at < LEAVES_MS) break

@@ -1,26 +1,26 @@
 /**
- * Sends the same message to everyone who watches: made once, written to each. A viewer whose connection has not taken
- * the last message is left out, gets the whole picture once it has, and is let go when that takes too long; so each
- * costs at most one message of memory.
+ * Sends the same message to all viewers: it is made once and written to each. A viewer whose connection has not taken
+ * the last message gets no more until it has, and then a snapshot; if this takes too long, it is disconnected. So each
+ * viewer costs at most one message of memory.
  */
 import type { Writable } from 'node:stream'
 import type { Snapshot, Tick } from './shore.ts'
 
 const MOST_VIEWERS = 500
 /**
- * From one address. Many phones share one, behind a hotel's router or a carrier's, so this is far more than a household;
- * but nobody takes all places alone.
+ * Maximum from one address. Many phones share an address behind the router of a hotel or a carrier, so this is far more
+ * than a household needs; but one address cannot take all places.
  */
 const MOST_PER_CLIENT = 100
-/** A viewer that takes nothing for this long is gone, or as good as, ms. */
+/** A viewer that takes nothing for this long is disconnected, ms. */
 const PATIENCE_MS = 10_000
-/** A page that lost us comes back after 1 to 4 s: not all of them at once. */
+/** A page that lost its connection reconnects after 1 to 4 s, so that not all do so at the same time. */
 const RETRY_MS = [1000, 4000] as const
 
 interface Viewer {
   readonly stream: Writable
   readonly client: string
-  /** When it was first left out; undefined while it keeps up. */
+  /** Since when it has been behind; undefined while it keeps up. */
   behindSince: number | undefined
 }
 
@@ -29,7 +29,7 @@ export class Viewers {
   readonly #most: number
   readonly #mostPerClient: number
   readonly #viewers = new Set<Viewer>()
-  /** How many watch from each address; those from which nobody does are not in it. */
+  /** Number of viewers from each address. An address without viewers has no entry. */
   readonly #clients = new Map<string, number>()
 
   constructor(snapshot: () => Snapshot, most: number = MOST_VIEWERS, mostPerClient: number = MOST_PER_CLIENT) {
@@ -42,13 +42,13 @@ export class Viewers {
     return this.#viewers.size
   }
 
-  /** Whether there is no place for one more from this address, and why. */
+  /** Why there is no place for another viewer from this address; undefined if there is one. */
   fullFor(client: string): 'for all' | 'for you' | undefined {
     if (this.#viewers.size >= this.#most) return 'for all'
     return (this.#clients.get(client) ?? 0) >= this.#mostPerClient ? 'for you' : undefined
   }
 
-  /** Begins with the whole picture. Returns what to call when the viewer has left. */
+  /** Sends a snapshot first. Returns the function to call when the viewer has left. */
   add(stream: Writable, client: string): () => void {
     const viewer: Viewer = { stream, client, behindSince: undefined }
     this.#viewers.add(viewer)
@@ -62,7 +62,7 @@ export class Viewers {
   send(tick: Tick, now: number): void {
     if (this.#viewers.size === 0) return
     const news = message('tick', tick)
-    // Made at most once a tick, and only when someone has been left out.
+    // Made at most once a tick, and only if a viewer was behind.
     let whole: Buffer | undefined
     for (const viewer of this.#viewers) {
       const { stream, behindSince } = viewer
@@ -91,7 +91,7 @@ export class Viewers {
     viewer.stream.destroy()
   }
 
-  /** Only once: a viewer that is let go leaves a second time when its connection closes. */
+  /** Has an effect only once: the closing connection of a disconnected viewer calls it again. */
   #remove(viewer: Viewer): void {
     if (!this.#viewers.delete(viewer)) return
     const others = this.#clients.get(viewer.client)! - 1
@@ -100,6 +100,6 @@ export class Viewers {
   }
 }
 
-/** JSON has no line ends of its own, so that no name can end the event. */
+/** JSON escapes line ends, so no name can end the event. */
 const message = (event: string, data: Snapshot | Tick): Buffer =>
   Buffer.from(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)

@@ -1,4 +1,4 @@
-/** Once an hour, deletes what may not be kept any longer: positions by their age, then names that nothing is left of. */
+/** Once an hour, deletes positions beyond their retention time, then the names of walkers without positions. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import type { Store } from './store.ts'
@@ -6,10 +6,10 @@ import type { Store } from './store.ts'
 const EVERY_MS = 3_600_000
 /** Rows deleted at once: a second of work at most. */
 const MOST_ROWS = 20_000
-/** Walkers looked at, and deleted, at once: some milliseconds, which nothing else is stored in. */
+/** Walkers checked, and deleted, at once: this takes some milliseconds, in which nothing else is stored. */
 const MOST_WALKERS = 1000
 
-/** Returns what ends it. */
+/** Returns the function that ends it. */
 export function startCleanUp(reader: Pool, store: Store, keepDays: number): () => void {
   const timer = setInterval(() => {
     void cleanUp(reader, store, keepDays).catch(error => {
@@ -20,10 +20,10 @@ export function startCleanUp(reader: Pool, store: Store, keepDays: number): () =
   return () => clearInterval(timer)
 }
 
-/** In pieces, so that no piece holds anything up for long. */
+/** Works in pieces, so that none delays other queries for long. */
 export async function cleanUp(reader: Pool, store: Store, keepDays: number): Promise<void> {
   while ((await reader.query(OLD, [keepDays])).rowCount === MOST_ROWS) await sleep(100)
-  for (let after = NOBODY; ; ) {
+  for (let after = BEFORE_ALL_IDS; ; ) {
     const { rows } = await reader.query<{ id: string; walks: boolean }>(WALKERS, [after])
     const idle = rows.filter(({ walks }) => !walks).map(({ id }) => id)
     if (idle.length > 0) await store.forgetNames(idle)
@@ -37,8 +37,8 @@ const OLD = `
     SELECT ctid FROM positions WHERE at < now() - make_interval(days => $1) LIMIT ${MOST_ROWS}))`
 
 /** Comes before every id. */
-const NOBODY = '00000000-0000-0000-0000-000000000000'
-/** With LIMIT, so that it is a look into the index for each of them, however many positions there are. */
+const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000'
+/** With LIMIT, each walker costs one look into the index, however many positions it has. */
 const WALKERS = `
   SELECT id, coalesce((SELECT true FROM positions WHERE walker = id LIMIT 1), false) AS walks
   FROM walkers WHERE id > $1 ORDER BY id LIMIT ${MOST_WALKERS}`

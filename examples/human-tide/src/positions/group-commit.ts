@@ -1,22 +1,22 @@
 /**
- * Many small writes become few large ones, and each caller waits for the one that carries its own. What comes while a
- * write is under way is the next write, so the busier it gets the larger they are. A caller whose rows can not be written
- * spoils nobody else's write. Pure but for timers.
+ * Combines many small writes into few large ones; each caller waits for the write that contains its rows. Rows that
+ * arrive during a write are in the next one, so writes grow with the load. Rows that cannot be written fail only for
+ * their own caller. Pure but for timers.
  */
 
 export interface GroupCommitOptions {
   /**
-   * Wait for company before a write, ms, when none is under way. At 100 a second 20 ms make two or three writes one, which
-   * saves as many wake-ups of both processes; a phone that sends once a second does not notice.
+   * Time to wait for more rows before a write, ms, if none is under way. At 100 calls a second, 20 ms combine two or
+   * three writes into one, which saves wake-ups of both processes; a phone that sends once a second does not notice.
    */
   readonly gatherMs?: number
-  /** Rows of one write at most: bounds its time and the memory it takes. */
+  /** Maximum of rows in one write: bounds its time and memory. */
   readonly mostRows?: number
-  /** Rows that may wait; beyond this callers are told to come back. */
+  /** Maximum of waiting rows; beyond it, add() rejects with TooManyWaiting. */
   readonly mostWaiting?: number
   /**
-   * Whether a write failed because of what its rows say, not because of the database: it is then made again in halves,
-   * down to the caller whose rows they are. Default: never, all of a write fail together.
+   * Whether a write failed because of its rows, not because of the database. It is then repeated in halves, down to the
+   * caller with the bad rows. By default it never is, and all rows of a write fail together.
    */
   readonly isAboutRows?: (error: unknown) => boolean
 }
@@ -25,27 +25,27 @@ export class TooManyWaiting extends Error {
   override name = 'TooManyWaiting'
 }
 
-/** Writes these rows, and tells something of each. */
-export type Write<Row, Told> = (rows: readonly Row[]) => Promise<readonly Told[]>
+/** Writes these rows, and resolves with a result for each. */
+export type Write<Row, Result> = (rows: readonly Row[]) => Promise<readonly Result[]>
 
-interface Waiting<Row, Told> {
+interface Waiting<Row, Result> {
   readonly rows: readonly Row[]
-  readonly resolve: (told: readonly Told[]) => void
+  readonly resolve: (results: readonly Result[]) => void
   readonly reject: (error: unknown) => void
 }
 
-export class GroupCommit<Row, Told> {
-  readonly #write: Write<Row, Told>
+export class GroupCommit<Row, Result> {
+  readonly #write: Write<Row, Result>
   readonly #gatherMs: number
   readonly #mostRows: number
   readonly #mostWaiting: number
   readonly #isAboutRows: (error: unknown) => boolean
-  #waiting: Waiting<Row, Told>[] = []
+  #waiting: Waiting<Row, Result>[] = []
   #waitingRows = 0
   #busy = false
   #timer: NodeJS.Timeout | undefined
 
-  constructor(write: Write<Row, Told>, options: GroupCommitOptions = {}) {
+  constructor(write: Write<Row, Result>, options: GroupCommitOptions = {}) {
     this.#write = write
     this.#gatherMs = options.gatherMs ?? 20
     this.#mostRows = options.mostRows ?? 1000
@@ -53,8 +53,11 @@ export class GroupCommit<Row, Told> {
     this.#isAboutRows = options.isAboutRows ?? (() => false)
   }
 
-  /** Resolves with what is told of `rows` once they are written; rejects when they may not be, or with TooManyWaiting at once. */
-  add(rows: readonly Row[]): Promise<readonly Told[]> {
+  /**
+   * Resolves with the results of `rows` once they are written. Rejects if they may not be written, or with
+   * TooManyWaiting at once.
+   */
+  add(rows: readonly Row[]): Promise<readonly Result[]> {
     if (this.#waitingRows + rows.length > this.#mostWaiting) {
       return Promise.reject(new TooManyWaiting(`positions that wait to be stored: ${this.#waitingRows}`))
     }
@@ -69,20 +72,20 @@ export class GroupCommit<Row, Told> {
     })
   }
 
-  /** One write at a time: two could wait for each other's rows, and a second gains nothing that a larger one does not. */
+  /** One write at a time: two could wait for each other's rows, and a larger write gains as much as a second one. */
   async #writeAll(): Promise<void> {
     this.#busy = true
     while (this.#waiting.length > 0) await this.#writeGroup(this.#take())
     this.#busy = false
   }
 
-  /** In halves, one culprit among a thousand costs twenty small writes; and who came first is written first. */
-  async #writeGroup(group: readonly Waiting<Row, Told>[]): Promise<void> {
+  /** With halves, one bad call among a thousand costs twenty writes, and calls are still written in order. */
+  async #writeGroup(group: readonly Waiting<Row, Result>[]): Promise<void> {
     try {
-      const told = await this.#write(group.flatMap(waiting => waiting.rows))
+      const results = await this.#write(group.flatMap(waiting => waiting.rows))
       let from = 0
       for (const { rows, resolve } of group) {
-        resolve(told.slice(from, from + rows.length))
+        resolve(results.slice(from, from + rows.length))
         from += rows.length
       }
     } catch (error) {
@@ -96,8 +99,8 @@ export class GroupCommit<Row, Told> {
     }
   }
 
-  /** Those that have waited longest, as many as one write takes; always at least one. */
-  #take(): Waiting<Row, Told>[] {
+  /** Takes the calls that have waited longest: at most the rows of one write, but at least one call. */
+  #take(): Waiting<Row, Result>[] {
     let rows = 0
     let count = 0
     for (const waiting of this.#waiting) {

@@ -1,9 +1,9 @@
-/** Reads what was walked, thinned to what a replay can show, a page at a time. */
+/** Reads stored positions, one page at a time, thinned to the steps that a replay shows. */
 import type { Pool } from 'pg'
 
-/** A replay has about this many pictures; between them the page interpolates. */
+/** Approximate number of steps of a replay; the page interpolates between them. */
 const STEPS = 600
-/** Rows read for a page, so that a page costs the database the same whatever is asked for: some 50 ms. */
+/** Maximum of rows read for a page, so that no page costs the database more than about 50 ms. */
 const MOST_READ = 50_000
 
 export interface HistoryQuery {
@@ -18,11 +18,11 @@ export interface HistoryPage {
   readonly from: number
   readonly to: number
   readonly stepMs: number
-  /** The walkers on this page; `moves` name them by their place here. */
+  /** The walkers on this page; `moves` refer to them by index. */
   readonly walkers: readonly { readonly key: string; readonly name: string }[]
   /** [step, walker, lat, lon], by step: one position per walker and step, the latest in it. */
   readonly moves: readonly (readonly [number, number, number, number])[]
-  /** What to ask for as `after`; null on the last page. */
+  /** The `after` of the next page; null on the last page. */
   readonly next: number | null
 }
 
@@ -36,7 +36,7 @@ interface Row {
   readonly lastStep: number
 }
 
-/** Reads in the order of the index, stops after MOST_READ, and then picks. */
+/** Reads in the order of the index, stops after MOST_READ rows, then picks the latest of each walker and step. */
 const PAGE = `
   WITH read AS (
     SELECT floor((extract(epoch FROM at)::float8 * 1000 - $1) / $4)::int AS step, walker, at, lat, lon
@@ -64,7 +64,7 @@ export async function history(pool: Pool, { from, to, after }: HistoryQuery): Pr
   return { from, to, stepMs, walkers, moves, next }
 }
 
-/** The step that reading stopped in is left to the next page, unless it fills this one by itself. */
+/** The step in which reading stopped is left to the next page, unless it alone fills this one. */
 function pageOf(rows: readonly Row[], after: number): { next: number | null; shown: readonly Row[] } {
   const [first] = rows
   if (first === undefined || first.read < MOST_READ) return { next: null, shown: rows }
@@ -73,7 +73,7 @@ function pageOf(rows: readonly Row[], after: number): { next: number | null; sho
   return { next: lastStep, shown: rows.filter(row => row.step < lastStep) }
 }
 
-/** The first and the last moment there is anything of; nulls when there is nothing. Two looks into the index. */
+/** Times of the first and the last position; null if there are none. Takes two looks into the index. */
 export async function span(pool: Pool): Promise<{ first: number | null; last: number | null }> {
   const { rows } = await pool.query<{ first: number | null; last: number | null }>(`
     SELECT (extract(epoch FROM min(at)) * 1000)::float8 AS first, (extract(epoch FROM max(at)) * 1000)::float8 AS last

@@ -1,11 +1,14 @@
-/** What a phone sends, checked. Pure; told the time. Whatever passes can be stored, so that no one's data spoils a batch. */
+/**
+ * Checks what a phone sends. Pure: the time is passed in. A report that passes can be stored, so none makes a batch
+ * fail.
+ */
 import { faultOfName } from '../../public/walker-name.js'
 import { Refusal } from '../refusal.ts'
 
 export interface Position {
-  /** The phone's own count: what makes a resend recognisable. */
+  /** The phone's own count, by which a resent position is recognised. */
   readonly seq: number
-  /** When, by the server's clock, ms. */
+  /** Time by the server's clock, ms. */
   readonly at: number
   readonly lat: number
   readonly lon: number
@@ -19,14 +22,17 @@ export interface Report {
 }
 
 export const MOST_POSITIONS = 100
-/** A phone's clock may be off by this much, ms, and is corrected; beyond that it is told. */
+/**
+ * A phone's clock is corrected if it is off by at most this, ms; beyond that, the report is refused with the server's
+ * time.
+ */
 const CLOCK_OFF_MS = 86_400_000
 /** Positions may wait on the phone for this long, ms: a week. */
 const OLDEST_MS = 7 * 86_400_000
 /** Clocks and timers jitter: a position may be this much younger than the report it came in, ms. */
 const JITTER_MS = 5000
 
-/** Throws a Refusal (400) that names what is wrong; then nothing of the report was taken. */
+/** Throws a Refusal (400) that names the fault; then nothing of the report is stored. */
 export function parseReport(body: unknown, now: number): Report {
   const { name, sentAt, positions } = record(body)
   if (typeof name !== 'string') throw new Refusal(400, 'bad-name', 'name must be a text')
@@ -76,7 +82,10 @@ function faultOf(given: unknown, sentAt: number): string | undefined {
   return undefined
 }
 
-/** To find it again by. Anything else than a number is not told back: it may be as large and as deep as a request. */
+/**
+ * Identifies the position for the client. Only a number is sent back: other values may be as large and as deep as a
+ * request.
+ */
 function seqOf(given: unknown): number | null {
   const seq = (given as { seq?: unknown } | null)?.seq
   return typeof seq === 'number' ? seq : null
@@ -87,7 +96,7 @@ function record(body: unknown): Readonly<Record<string, unknown>> {
   throw new Refusal(400, 'bad-report', 'The body must be an object with name, sentAt and positions')
 }
 
-/** The column is a `real`, which refuses what is too small for it, such as 1e-46; no phone knows better than this. */
+/** The column is a `real`, which refuses values that are too small for it, such as 1e-46. No phone is more accurate. */
 const toCentimetres = (metres: number): number => Math.round(metres * 100) / 100
 
 const isWhole = (value: unknown, min: number): value is number =>

@@ -1,4 +1,4 @@
-/** Keeps positions. `keep` resolves after the COMMIT that holds them, never before. */
+/** Stores positions. `keep` resolves after the COMMIT that contains them, never before. */
 import type { Pool } from 'pg'
 import { dataRefusal, isDataFault } from '../database/data-fault.ts'
 import { databaseRefusal } from '../database/down.ts'
@@ -12,13 +12,13 @@ interface Row extends Position {
 
 /** Names known to be stored already; about 100 bytes each. */
 const MOST_NAMES = 20_000
-/** A walker that has not been heard of for this long is no longer on the shore. */
+/** A walker that has been silent for this long is no longer on the shore. */
 const ON_SHORE = "interval '10 minutes'"
 
 /**
- * One statement, so one round trip and one transaction. A position that came before, in whatever order, is the same
- * (walker, seq) and changes nothing; what is returned are those that are new. Arrays instead of a VALUES list: one plan,
- * whatever the number of rows.
+ * One statement, so one round trip and one transaction. A position that was stored before has the same (walker, seq)
+ * and changes nothing; only new ones are returned. With arrays instead of a VALUES list, any number of rows has the
+ * same plan.
  */
 const KEEP = `
   WITH named AS (
@@ -42,20 +42,20 @@ export interface LastSeen {
 
 export class Store {
   readonly #pool: Pool
-  /** Tells of each row whether it is new. */
+  /** Its result for each row is whether the row is new. */
   readonly #group: GroupCommit<Row, boolean>
-  /** What walkers are called, as stored. */
+  /** Stored names of walkers. */
   readonly #names = new Map<string, string>()
 
-  /** A pool of one connection: what is asked first is done first. */
+  /** `pool` must have one connection, so that queries run in order. */
   constructor(pool: Pool) {
     this.#pool = pool
     this.#group = new GroupCommit(rows => this.#write(rows), { isAboutRows: isDataFault })
   }
 
   /**
-   * Resolves with those that are new; the others had been stored before. Throws a Refusal: 503 when the database can not
-   * say that everything is stored, 400 when it never will be.
+   * Resolves with the new positions; the others were stored before. Throws a Refusal: 503 if the database does not
+   * confirm that everything is stored, 400 if it can never be stored.
    */
   async keep(walker: string, { name, positions }: Report): Promise<readonly Position[]> {
     const isNew = await this.#group
@@ -64,7 +64,7 @@ export class Store {
     return positions.filter((_position, index) => isNew[index])
   }
 
-  /** Also what still waits to be stored: of no rows it is told once everything that came before is written. */
+  /** Also deletes what still waits to be stored: adding no rows resolves after all earlier rows are written. */
   async forget(walker: string): Promise<void> {
     await this.#group.add([]).catch(databaseRefusal)
     await this.#pool
@@ -74,9 +74,9 @@ export class Store {
   }
 
   /**
-   * Deletes the names of those of these walkers who have no positions. A walker that comes back meanwhile keeps its name: it
-   * counts as unknown from here on, so that the next report brings it again, and the pool has one connection, so that
-   * a report is stored either before this looks for positions, or after the name is gone.
+   * Deletes the names of these walkers if they have no positions. A walker that returns meanwhile keeps its name: the
+   * name counts as unknown from here on, so the next report stores it again. And the pool has one connection, so a
+   * report is stored either before this query looks for positions, or after it has deleted the name.
    */
   async forgetNames(walkers: readonly string[]): Promise<void> {
     for (const walker of walkers) this.#names.delete(walker)
@@ -86,7 +86,7 @@ export class Store {
     )
   }
 
-  /** Where everybody was last. */
+  /** The last position of each walker on the shore. */
   async latest(): Promise<LastSeen[]> {
     const { rows } = await this.#pool.query<LastSeen>(`
       SELECT DISTINCT ON (walker) walker, coalesce(name, '') AS name,
@@ -126,7 +126,7 @@ export class Store {
   }
 }
 
-/** Of the same position twice in one write, it is the first that was inserted. */
+/** If a write contains a position twice, the first one was inserted. */
 function whichAreNew(rows: readonly Row[], inserted: readonly [walker: string, seq: string][]): boolean[] {
   if (inserted.length === rows.length) return rows.map(() => true)
   const left = new Set(inserted.map(([walker, seq]) => `${walker} ${seq}`))

@@ -1,4 +1,4 @@
-/** People who walk along the made-up bay, for a demonstration. Pure but for its random numbers; told the time. */
+/** Simulates people who walk along the invented bay, for a demonstration. Pure but for random numbers. */
 import { readFileSync } from 'node:fs'
 import type { Position } from '../positions/report.ts'
 
@@ -14,7 +14,7 @@ const [begin, end] = bay.properties.bay
 const line: readonly Point[] = bay.geometry.coordinates.slice(begin, end + 1)
 const squeeze = Math.cos((line[0]![1] * Math.PI) / 180)
 
-/** Of so many, each its own: Ada, Bo, ... Zoe, Ada 1, Bo 1, ... */
+/** A different name for each index: Ada, Bo, ... Zoe, Ada 1, Bo 1, ... */
 export const nameOf = (index: number): string =>
   NAMES[index % NAMES.length]! + (index < NAMES.length ? '' : ` ${Math.floor(index / NAMES.length)}`)
 
@@ -27,7 +27,7 @@ export class BayWalker {
   /** Metres up the beach. */
   #side = between(1, 14)
 
-  /** One second on. Its count is the time, so that it goes on where an earlier process left off. */
+  /** Walks for one second. The time serves as `seq`, so that it continues after that of an earlier process. */
   step(at: number): Position {
     this.#along += this.#pace
     if (this.#along < 0.01 || this.#along > line.length - 1.01) this.#pace = -this.#pace

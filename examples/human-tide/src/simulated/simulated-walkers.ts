@@ -1,24 +1,24 @@
 /**
- * A hundred walkers for an empty shore. They are stored and shown as everybody is, say in their names what they are, and
- * everything of them is deleted when they go.
+ * A hundred simulated walkers for an empty shore. They are stored and shown like real ones, their names end in `(sim)`,
+ * and all their data is deleted when they stop.
  */
 import type { Shore } from '../live/shore.ts'
 import type { Store } from '../positions/store.ts'
 import { BayWalker, nameOf } from './bay.ts'
 
 export const SIMULATED = 100
-/** A demonstration that somebody has forgotten ends by itself, ms. */
+/** A demonstration ends by itself after this time, ms. */
 const LAST_MS = 600_000
 const STEP_MS = 1000
 
-/** No phone's: a phone's id is made of a hash. Always the same, so that a start finds what a crash has left behind. */
+/** Not the id of a phone, which is made of a hash. Always the same, so that a start finds the leftovers of a crash. */
 const idOf = (index: number): string => `${String(index).padStart(8, '0')}-0000-0000-0000-000000000000`
 
 export class SimulatedWalkers {
   readonly #store: Store
   readonly #shore: Shore
   #timer: NodeJS.Timeout | undefined
-  /** What the database has not taken yet: a step, or that those before are forgotten. The next step comes after it. */
+  /** Work that the database has not finished: a step, or the deletion of leftovers. The next step waits for it. */
   #underWay: Promise<void> | undefined
 
   constructor(store: Store, shore: Shore) {
@@ -26,14 +26,14 @@ export class SimulatedWalkers {
     this.#shore = shore
   }
 
-  /** Does nothing while they walk. Throws a Refusal (503) when the database is away. */
+  /** Does nothing while they walk. Throws a Refusal (503) if the database is down. */
   async start(): Promise<void> {
     if (this.#timer !== undefined) return
     const walkers = Array.from({ length: SIMULATED }, () => new BayWalker())
     const endAt = Date.now() + LAST_MS
     this.#timer = setInterval(() => {
       if (Date.now() > endAt) void this.stop().catch(() => {})
-      // What the database does not take now is not missed: the next step follows.
+      // A step that the database cannot store is dropped: the next one follows.
       else if (this.#underWay === undefined) void this.#wait(this.#step(walkers)).catch(() => {})
     }, STEP_MS)
     this.#timer.unref()
@@ -45,14 +45,14 @@ export class SimulatedWalkers {
     }
   }
 
-  /** Throws a Refusal (503) when the database is away: they have stopped, but what they walked is still there. */
+  /** Throws a Refusal (503) if the database is down: they have stopped, but their data is still stored. */
   async stop(): Promise<void> {
     if (!this.#end()) return
     await this.#underWay
     await this.#forget()
   }
 
-  /** Lets no step begin before `work` has ended. Settles as it does. */
+  /** No step begins before `work` has ended. Settles like `work`. */
   #wait(work: Promise<void>): Promise<void> {
     const ended = (): void => {
       if (this.#underWay === underWay) this.#underWay = undefined

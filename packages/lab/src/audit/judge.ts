@@ -31,7 +31,10 @@ export const LEAST_REQUESTS = 5
  */
 const LEAST_HOLDS = 3
 const LEAST_SHARE = 0.1
-/** From this share on, a path's log writes per request are part of its usual work; fewer are occasional warnings. */
+/**
+ * A path with at least this many log writes per request makes them as part of its usual work; fewer are occasional
+ * warnings.
+ */
 const WRITES_PER_REQUEST = 0.1
 const LEAST_WRITES = 10
 
@@ -67,7 +70,7 @@ function pathsOf(processes: readonly Facts[]): ReadonlyMap<string, PathFacts> {
 }
 
 /** Paths, with their queries, that had too few requests to be judged. */
-export function tooFew(processes: readonly Facts[], paths: readonly string[]): readonly string[] {
+export function pathsWithTooFewRequests(processes: readonly Facts[], paths: readonly string[]): readonly string[] {
   const asked = pathsOf(processes)
   return paths.filter(path => (asked.get(path)?.requests ?? 0) < LEAST_REQUESTS)
 }

@@ -10,7 +10,7 @@ import type { Progress } from '../progress.ts'
 import { UserError } from '../user-error.ts'
 import { plural } from '../words.ts'
 import type { Facts } from './facts.ts'
-import { judge, LEAST_REQUESTS, type Shutdown, tooFew } from './judge.ts'
+import { judge, LEAST_REQUESTS, pathsWithTooFewRequests, type Shutdown } from './judge.ts'
 import { Observed } from './observed.ts'
 import type { AuditOptions } from './options.ts'
 import type { AuditResult } from './result.ts'
@@ -124,7 +124,7 @@ async function together(run: Run, count: number, durationMs: number): Promise<vo
   await observed.enter('together', signal)
   const what = plural(count, 'user')
   progress.line(`${what}, ${formatDuration(durationMs)}`)
-  users.come(count)
+  users.start(count)
   const until = Date.now() + durationMs
   const untilAtMost = until + durationMs * (LONGEST_TOGETHER - 1)
   while (Date.now() < (users.haveAskedAll ? until : untilAtMost)) {
@@ -155,7 +155,7 @@ async function end({ observed, users, progress, signal }: Run): Promise<Shutdown
     await sleep(LOOK_EVERY_MS, undefined, { signal })
     if (!left && Date.now() - startedMs > AFTER_SIGTERM_MS) {
       left = true
-      void users.go()
+      void users.stop()
     }
     running = await livingOf(pids)
   }
@@ -216,7 +216,7 @@ function resultOf({ options, origin, startedAt, facts, asked, shutdown, notes }:
     incomplete: shutdown === null,
     findings,
     worst: findings[0]?.severity ?? null,
-    tooFew: tooFew(facts, paths),
+    tooFew: pathsWithTooFewRequests(facts, paths),
     notes: failures > answers / 10 ? [...notes, `${failed}, so the audit saw less than usual`] : notes,
   }
 }

@@ -26,8 +26,8 @@ export class Users {
   readonly #agent: http.Agent
   readonly #inFlight = new Set<Asked>()
   #next = 0
-  #leave = new AbortController()
-  #gone: Promise<unknown> = Promise.resolve()
+  #stopping = new AbortController()
+  #stopped: Promise<unknown> = Promise.resolve()
 
   constructor(origin: string, paths: readonly string[], request: Ask) {
     this.#paths = paths
@@ -37,9 +37,9 @@ export class Users {
     this.#agent = new Agent({ keepAlive: true, ...{ rejectUnauthorized: false } })
   }
 
-  come(count: number): void {
-    this.#leave = new AbortController()
-    this.#gone = Promise.all(Array.from({ length: count }, () => this.#stay(this.#leave.signal)))
+  start(count: number): void {
+    this.#stopping = new AbortController()
+    this.#stopped = Promise.all(Array.from({ length: count }, () => this.#sendUntilStopped(this.#stopping.signal)))
   }
 
   get haveAskedAll(): boolean {
@@ -47,13 +47,13 @@ export class Users {
   }
 
   /** Ends the users; resolves when they have the answers to all their requests. */
-  async go(): Promise<void> {
-    this.#leave.abort()
-    await this.#gone
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#stopped
   }
 
   close(): void {
-    this.#leave.abort()
+    this.#stopping.abort()
     this.#agent.destroy()
   }
 
@@ -66,8 +66,8 @@ export class Users {
   }
 
   /**
-   * Requests each path alone for its part of the time. A path that got fewer than `least` requests then has up to
-   * `longestMs`.
+   * Requests each path alone for its part of the time. A path that has had fewer than `least` requests by then is
+   * requested until it has had them, for up to `longestMs` in total.
    */
   async askEach(durationMs: number, least: number, longestMs: number, check: () => void): Promise<void> {
     const partMs = durationMs / this.#paths.length
@@ -82,7 +82,7 @@ export class Users {
     }
   }
 
-  async #stay(signal: AbortSignal): Promise<void> {
+  async #sendUntilStopped(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const { status } = await this.#ask()
       await sleep(status === null ? FAILED_MS : THINK_MS, undefined, { signal }).catch(() => {})

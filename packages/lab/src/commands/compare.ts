@@ -5,7 +5,7 @@ import { type Command, Option } from 'commander'
 import { splitWords } from '../command-line.ts'
 import { type Result, resultOf } from '../compare/comparable.ts'
 import { type Comparison, compare as compareSides } from '../compare/compare.ts'
-import { type FigureVerdict, isPlain } from '../compare/comparison.ts'
+import { type FigureVerdict, isDecided } from '../compare/comparison.ts'
 import { SIDES, type SideName, type Subject, takeTurns } from '../compare/take-turns.ts'
 import { comparisonText } from '../compare/text.ts'
 import { FEWEST } from '../compare/trimmed-interval.ts'
@@ -135,7 +135,7 @@ async function inTurns(a: string, b: string, flags: Flags): Promise<void> {
   const isEnough = (round: number): boolean => {
     if (tolerance === undefined || round < FEWEST) return false
     try {
-      return isPlain(comparison().figures)
+      return isDecided(comparison().figures)
     } catch {
       return false // Too many rounds were unreliable so far.
     }

@@ -7,14 +7,14 @@
  * comparisons among means", JASA 56, 1961). A difference is real if its interval excludes zero. The figures do not
  * differ if a difference of {@link TOLERANCE} would have shown.
  *
- * The real change lies between those of the measured figures and of the figures without the generator's delay, so the
- * interval covers both.
+ * The real change lies between the change as measured and the change without the generator's delay, so the interval
+ * covers both.
  */
 import { median } from '../report/number-stats.ts'
 import { FIGURES, type FigureKind, type FigureName, type ReadRun } from './figures.ts'
 import { FEWEST, trimmedInterval } from './trimmed-interval.ts'
 
-/** Confidence that no figure is called different by chance: at most two comparisons of a hundred contain an error. */
+/** Confidence that no figure is called different by chance: at most two comparisons in a hundred contain an error. */
 export const CONFIDENCE = 0.98
 
 /** The resolution of a latency is one bucket of its histogram (load/histogram.ts), and goodput depends on it. */
@@ -103,8 +103,11 @@ function verdictOf(
   return change > 0 === (better === 'more') ? 'better' : 'worse'
 }
 
-/** True if more rounds would not help. A stop at the first difference would find one between any two sides. */
-export const isPlain = (figures: readonly ComparedFigure[]): boolean =>
+/**
+ * True if more rounds would not help. Stopping at the first difference would not do: with enough rounds, one appears
+ * between any two sides.
+ */
+export const isDecided = (figures: readonly ComparedFigure[]): boolean =>
   figures.every(({ verdict, change, hides }) => {
     if (verdict === 'no difference seen' || verdict === 'cannot tell')
       return verdict !== 'cannot tell' || change === null

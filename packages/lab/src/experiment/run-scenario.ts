@@ -5,7 +5,7 @@ import { allowedCores, coresOf, pinSelf, unpinSelf } from '../launch/core-pinnin
 import type { Progress } from '../progress.ts'
 import { formatPercent } from '../report/format.ts'
 import type { Form, ScenarioResult, Verdict, View } from '../report/result.ts'
-import { foreignBelow, watchForeign } from '../processes/foreign-cpu.ts'
+import { MAX_FOREIGN_CORES, watchForeign } from '../processes/foreign-cpu.ts'
 import { NOTHING_MEASURED, withoutVerdict } from '../report/standing.ts'
 import { UserError } from '../user-error.ts'
 import { missingPackages } from './app-file.ts'
@@ -102,20 +102,20 @@ export async function runScenario(
     certified: why.length === 0,
     why,
     conditions,
-    ...saidOf(scenario, measured, { form, incomplete, conditions }),
+    ...wordingOf(scenario, measured, { form, incomplete, conditions }),
     measured,
   }
   return { result, failure }
 }
 
-export type Said = View & Pick<ScenarioResult, 'title' | 'story' | 'arms' | 'published' | 'verdicts'>
+export type Wording = View & Pick<ScenarioResult, 'title' | 'story' | 'arms' | 'published' | 'verdicts'>
 
 /** All texts and plots of the figures; equal figures give equal output. Pure. */
-export function saidOf(
+export function wordingOf(
   scenario: Scenario<unknown>,
   measured: unknown,
   { form, incomplete, conditions }: Pick<ScenarioResult, 'form' | 'incomplete' | 'conditions'>,
-): Said {
+): Wording {
   const { title, story, arms, published, expects } = scenario
   const view = viewOf(scenario, measured, incomplete)
   const disturbed = disturbance(conditions) ?? view.unjudged
@@ -148,7 +148,7 @@ export function judge<Measured>(
   })
 }
 
-/** Lists each version once, with the names of its arms if there are several. A command that is no arm is `bare`. */
+/** Lists each version once, with the names of its arms if there are several. A command that is not an arm is `bare`. */
 export function appNodes(nodes: ReadonlyMap<string, string>, arms: Scenario<unknown>['arms']): readonly string[] {
   const versions = Map.groupBy(nodes, ([, version]) => version)
   if (versions.size < 2) return [...versions.keys()]
@@ -167,8 +167,8 @@ function viewOf(scenario: Scenario<unknown>, measured: unknown, incomplete: bool
 }
 
 function disturbance({ foreign, cores }: Pick<ScenarioResult['conditions'], 'foreign' | 'cores'>): string | undefined {
-  if (cores < 2) return 'the load and what it measured shared one core; repeat it on a machine with two'
-  if (foreign === null || foreign.mean <= foreignBelow) return undefined
+  if (cores < 2) return 'the load and what it measured shared one core; repeat the run on a machine with two'
+  if (foreign === null || foreign.mean <= MAX_FOREIGN_CORES) return undefined
   const used = `${formatPercent(foreign.mean)} of a core on average, ${formatPercent(foreign.worst)} at worst`
-  return `the machine was busy: other processes used ${used}; end them and repeat it`
+  return `the machine was busy: other processes used ${used}; end them and repeat the run`
 }

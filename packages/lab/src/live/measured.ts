@@ -2,7 +2,7 @@
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
 import type { Capacity, Fates, MeltSetup, Row, SecondResult } from '../melt/measured.ts'
 import { fatesOf, latencyOf, secondOf } from '../melt/summary.ts'
-import { Course } from './course.ts'
+import { CountedSeconds } from './counted-seconds.ts'
 
 export interface LiveMeasured {
   readonly setup: LiveSetup
@@ -73,8 +73,8 @@ export function rowsOf(
   return sides.flatMap(({ arm, outcome }) => {
     const whole = Math.min(loads.length, outcome.seconds.length) - 1
     const seconds = outcome.seconds.slice(0, Math.max(0, whole))
-    const course = new Course(capacity)
-    const byLoad = Map.groupBy(seconds, each => course.add(loads[each.second] ?? null, each))
+    const counted = new CountedSeconds(capacity)
+    const byLoad = Map.groupBy(seconds, each => counted.add(loads[each.second] ?? null, each))
     return [...byLoad]
       .filter((entry): entry is [number, LoadSecond[]] => entry[0] !== null)
       .sort(([one], [other]) => one - other)

@@ -1,6 +1,6 @@
 /** The state of a live run: current figures, the last minute, and the result of each load. Pure, and bounded. */
 import { sumOf } from '../load/added.ts'
-import { Course } from './course.ts'
+import { CountedSeconds } from './counted-seconds.ts'
 import { type Figures, figuresOf, windowOf } from './figures.ts'
 import type { Tick } from './generator-process.ts'
 import type { Dot } from './side-counter.ts'
@@ -41,7 +41,7 @@ export class Session {
   readonly #ended: (side: number) => boolean
   readonly #ticks: Tick[] = []
   readonly #points: Point[] = []
-  readonly #courses: readonly Course[]
+  readonly #counted: readonly CountedSeconds[]
   #pointAtMs = 0
 
   /** `ended` returns whether the process of a side has ended by itself. */
@@ -49,7 +49,7 @@ export class Session {
     this.#capacity = capacity
     this.#stops = stops
     this.#ended = ended
-    this.#courses = [new Course(capacity), new Course(capacity)]
+    this.#counted = [new CountedSeconds(capacity), new CountedSeconds(capacity)]
     this.load = stops[0]!
   }
 
@@ -96,7 +96,7 @@ export class Session {
     const window = windowOf(this.#ticks)
     const sides = tick.sides.map(({ dots }, side) => {
       const counted = window.map(each => ({ lengthMs: each.lengthMs, counts: each.sides[side]! }))
-      const instead = this.#ended(side) ? 'ended' : this.#courses[side]!.isRecovering ? 'recovers' : undefined
+      const instead = this.#ended(side) ? 'ended' : this.#counted[side]!.isRecovering ? 'recovers' : undefined
       return { ...figuresOf(counted, this.#capacity, instead), dots }
     })
     return { atS: Math.round(tick.atMs / 10) / 100, load: loadOf(tick.rate / this.#capacity, this.#stops), sides }
@@ -120,15 +120,15 @@ export class Session {
   #count(second: number): void {
     const ticks = this.#ticks.filter(({ atMs }) => Math.floor(atMs / 1000) === second)
     const load = ticks.length === 0 ? null : (this.loads[second] ?? null)
-    for (const [side, course] of this.#courses.entries()) {
+    for (const [side, counted] of this.#counted.entries()) {
       const sum = (of: 'due' | 'good'): number => sumOf(ticks, ({ sides }) => sides[side]![of])
-      course.add(load, { scheduled: sum('due'), good: sum('good') })
+      counted.add(load, { scheduled: sum('due'), good: sum('good') })
     }
   }
 
   #curveNow(): readonly CurvePoint[] {
     return this.#stops.flatMap(load => {
-      const good = this.#courses.map(course => course.goodAt(load))
+      const good = this.#counted.map(counted => counted.goodAt(load))
       return good.every(each => each === null) ? [] : [[load, good] as const]
     })
   }

@@ -8,7 +8,7 @@ import { checkAnswers } from '../launch/wait-until-listening.ts'
 import { runLoad } from '../load/run.ts'
 import type { Arm } from '../melt/arms.ts'
 import type { CapacityContext } from '../melt/capacity.ts'
-import { listenForProtection } from '../melt/heard-from.ts'
+import { startProtectionCheck } from '../melt/protection-check.ts'
 import { formatRate } from '../report/format.ts'
 import { UserError } from '../user-error.ts'
 import type { LiveOptions } from './options.ts'
@@ -27,8 +27,8 @@ export async function startSides(
 ): Promise<readonly Side[]> {
   const { melt } = options
   const { cores } = context
-  const hearing = await listenForProtection()
-  context.cleanUp(() => hearing.close())
+  const check = await startProtectionCheck()
+  context.cleanUp(() => check.close())
   const spin = await calibrateSpin(cores?.server)
   const sides: Side[] = []
   for (const { name, kind, command } of arms) {
@@ -37,7 +37,7 @@ export async function startSides(
       name: isProtected ? name : 'the command',
       run: command,
       core: isProtected && hasOwn(cores) ? 'dependency' : 'server',
-      env: { [spinVariable]: String(spin), ...(isProtected ? hearing.env : {}) },
+      env: { [spinVariable]: String(spin), ...(isProtected ? check.env : {}) },
       nodeOptions: isProtected ? `--import ${registerUrl()}` : undefined,
       tls: melt.tls,
       startTimeoutMs: melt.startTimeoutMs,
@@ -46,7 +46,7 @@ export async function startSides(
     for (const doubt of await checkAnswers(app, url, melt, melt.timeoutMs)) context.doubt(doubt)
     sides.push({ arm: name, app, url: url.href })
   }
-  await hearing.protection(sides[1]!.app, context)
+  await check.run(sides[1]!.app, context)
   return sides
 }
 

@@ -8,7 +8,7 @@ import { linesBy } from '../report/plots.ts'
 import type { Axis, LinesPlot, ScenarioArm, Standing, View } from '../report/result.ts'
 import { NOTHING_MEASURED } from '../report/standing.ts'
 import { type Columns, tableOf } from '../report/tables.ts'
-import { LEAST_SECONDS } from './course.ts'
+import { LEAST_SECONDS } from './counted-seconds.ts'
 import type { LiveMeasured, LiveRow, LiveSecond } from './measured.ts'
 
 type Arms = readonly Pick<ScenarioArm, 'name' | 'kind'>[]

@@ -3,8 +3,8 @@
  *
  * When a request is sent late, the server may have been idle before it, and the postponed work delays all later
  * requests until the server has caught up. A server that works in order delays none of them by more than the lateness
- * of the first request of the busy period. The generator takes a busy period to begin and end when no more requests are
- * in flight than at the quietest recent moment, because a slow server always has some in flight.
+ * of the first request of the busy period. A busy period is assumed to begin and end when no more requests are in
+ * flight than at the quietest recent moment, because a slow server always has some in flight.
  */
 
 /** Length of the window in which the quietest moment is sought, ms; it grows during the run. */

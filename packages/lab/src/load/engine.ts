@@ -163,7 +163,7 @@ export class Engine implements ConnectionOwner {
   #turn(): void {
     if (!this.#running) return
     const now = this.#pacer.turnBegins()
-    this.#haveLeft(now)
+    this.#noteSent(now)
     if (this.#job.control[0] === 1) {
       this.#finish(now, true)
       return
@@ -261,8 +261,11 @@ export class Engine implements ConnectionOwner {
     this.#queued.push(connection)
   }
 
-  /** Requests queued before this turn have been sent. The maximum time that this took is also the generator's delay. */
-  #haveLeft(now: number): void {
+  /**
+   * Requests queued before this turn have been sent. The time since each was queued is the most that sending can have
+   * taken, and counts as the generator's delay.
+   */
+  #noteSent(now: number): void {
     if (this.#queued.length === 0) return
     for (const connection of this.#queued) connection.ownMs += Math.max(0, now - connection.queuedAt)
     this.#queued = []
@@ -291,12 +294,12 @@ export class Engine implements ConnectionOwner {
 
   onBytes(count: number): void {
     this.#tally.bytesRead += count
-    if (this.#running) this.#pacer.cameIn()
+    if (this.#running) this.#pacer.noteInput()
   }
 
   onConnected(connection: Connection): void {
     this.#originOf(connection).pool.connected(connection)
-    if (this.#running) this.#pacer.cameIn()
+    if (this.#running) this.#pacer.noteInput()
   }
 
   onAnswer(connection: Connection, status: number, reusable: boolean): void {
@@ -325,7 +328,7 @@ export class Engine implements ConnectionOwner {
   onFailed(connection: Connection, code: FailureCode, reason: string): void {
     const connected = this.#originOf(connection).pool.lost(connection)
     if (!this.#running) return
-    this.#pacer.cameIn()
+    this.#pacer.noteInput()
     if (connection.busy) this.#failRequest(connection, code, reason, connected, this.#pacer.lateness.unreadMs)
   }
 
@@ -339,7 +342,7 @@ export class Engine implements ConnectionOwner {
   }
 
   onGone(connection: Connection): void {
-    if (this.#running) this.#pacer.cameIn()
+    if (this.#running) this.#pacer.noteInput()
     this.#originOf(connection).pool.gone(connection)
   }
 

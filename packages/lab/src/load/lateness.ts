@@ -4,7 +4,8 @@
  *
  * A turn of the loop ends with a poll, which reads everything that the sockets contain. So data read now arrived after
  * the *last but one* poll began. A poll that sleeps ends when data arrives; then the scheduler reports how long the
- * thread waited for a core. If the thread ran more than once since it fell asleep, the bound does not change.
+ * thread waited for a core. If the thread ran more than once since it fell asleep, the time up to which everything has
+ * been read does not advance.
  */
 import type { Scheduling } from './scheduling.ts'
 

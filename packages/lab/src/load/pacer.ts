@@ -89,7 +89,7 @@ export class Pacer {
   }
 
   /** Data arrived. A turn follows soon. */
-  cameIn(): void {
+  noteInput(): void {
     const { asleep } = this.lateness
     this.#alive()
     this.#worked = true

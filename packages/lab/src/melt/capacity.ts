@@ -64,7 +64,7 @@ const isSlower = (part: LoadOutcome, warm: LoadOutcome): boolean =>
   rateOf(part) < rateOf(warm) && !isNear(part, rateOf(warm))
 
 /** A few users send requests until the app's code has been compiled. */
-export const compiled = ({ target, times, run }: CapacityContext): ReturnType<typeof warmUp> =>
+export const warmUpCode = ({ target, times, run }: CapacityContext): ReturnType<typeof warmUp> =>
   warmUp(() => run(probe(target, warmUpUsers, times.warmUpMs)))
 
 /**
@@ -93,8 +93,8 @@ export async function untilAgreed<T>(
 type AtSpeed = Pick<Capacity, 'rate' | 'coreSpeed'>
 
 /**
- * The difference of two capacities that the speed of the core does not explain, as a share of the smaller one: on a
- * slower core an app may do less, up to the core's own share.
+ * How much the larger capacity exceeds the smaller one, as a share, after the smaller one is scaled to the same core
+ * speed if both speeds are known: on a slower core an app may do less. At least 0.
  */
 export function ownDriftOf(larger: AtSpeed, smaller: AtSpeed): number {
   const isKnown = larger.coreSpeed != null && smaller.coreSpeed != null
@@ -115,7 +115,7 @@ export async function searchCapacity(
       return outcome
     },
   }
-  const { last, isSteady, coldMs } = await compiled(timed)
+  const { last, isSteady, coldMs } = await warmUpCode(timed)
   requireAnswers(last, target)
   const found = await untilAgreed(
     // A further search begins just below the result of the previous one.
@@ -166,7 +166,7 @@ async function searchOnce(context: CapacityContext, fewestUsers: number): Promis
 
 /** Measures the capacity again, on a fresh process, with the number of users that the search found. */
 export async function remeasureCapacity(context: CapacityContext, users: number): Promise<MeasuredCapacity> {
-  const { isSteady } = await compiled(context)
+  const { isSteady } = await warmUpCode(context)
   const again = await confirm(context, users)
   context.onProbe({ users, goodput: again.rate })
   return { ...again, isSteady }

@@ -8,7 +8,7 @@ import { NO_VERDICT, NOTHING_MEASURED } from '../report/standing.ts'
 import { tableOf } from '../report/tables.ts'
 import type { Limit, MeltMeasured, RecoveryShape } from './measured.ts'
 import { whyNoVerdict } from './no-verdict.ts'
-import { AFTER, isCarried, spikeInWords, WINDOW_S } from './recovery.ts'
+import { isCarried, SAFE_LOAD, spikeInWords, WINDOW_S } from './recovery.ts'
 
 export const LEVELS: Readonly<Record<Limit['kind'], readonly number[]>> = {
   spike: [1.5, 2, 3, 5, 10, 20],
@@ -28,7 +28,7 @@ export function nextLevel(levels: readonly number[], tried: Limit['tried']): num
 /** `spike`: the spike in which clients retry, if the level is their number of retries. */
 export function shapeOf(kind: Limit['kind'], level: number, spike: number, withinS: number): RecoveryShape {
   const usual = { beforeS: 2, spike, spikeS: SPIKE_S, afterS: withinS + WINDOW_S, retries: 0 }
-  if (kind === 'outage') return { ...usual, beforeS: 3, spike: AFTER, spikeS: level, isOutage: true }
+  if (kind === 'outage') return { ...usual, beforeS: 3, spike: SAFE_LOAD, spikeS: level, isOutage: true }
   return kind === 'spike' ? { ...usual, spike: level } : { ...usual, retries: level }
 }
 
@@ -65,7 +65,9 @@ export function limitsView(
     standings: arms.flatMap(({ name }) => standingOf(limits.filter(({ arm }) => arm === name))),
     unjudged:
       whyNoVerdict({ ...capacity, over: [capacity.before, capacity.after], best: 0 }) ??
-      (isCarried(capacity) ? undefined : 'its capacity fell until 0.8x was too much; repeat it without other work'),
+      (isCarried(capacity)
+        ? undefined
+        : 'its capacity fell until 0.8x was too much; repeat the run without other work'),
     finding: `${sentences.join('; ') || 'Nothing could be judged'}.`,
     tables: [
       tableOf(

@@ -28,7 +28,7 @@ export function whyNoVerdict({ searches, isSteady, over, ownDrift, best }: Found
     return `${seen}; check whether it still fills a cache or leaks, or use a machine without other work`
   }
   const known = over.filter(rate => rate !== null)
-  const again = 'repeat it on a machine without other work, with an app that has warmed up'
+  const again = 'repeat the run on a machine without other work, with an app that has warmed up'
   const drift = known.length === 0 ? 0 : spread(known)
   if ((ownDrift ?? drift) > DRIFT_WITHIN) {
     const part =

@@ -1,6 +1,6 @@
 /** Decides whether an app recovered: three successive seconds with nearly every request answered in time. Pure. */
 import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
-import { foreignBelow } from '../processes/foreign-cpu.ts'
+import { MAX_FOREIGN_CORES } from '../processes/foreign-cpu.ts'
 import { formatCount, formatMultiple, formatPercent } from '../report/format.ts'
 import type { LinesPlot, ScenarioArm, Table } from '../report/result.ts'
 import { tableOf } from '../report/tables.ts'
@@ -9,8 +9,11 @@ import type { Capacity, MeltMeasured, Recoveries, Recovery, RecoveryShape, Secon
 import type { UnderLoad } from './step.ts'
 import { isWell, NEARLY_ALL, secondOf, speedOf } from './summary.ts'
 
-/** A load that every app can serve: closer to the capacity, a small drift would be an overload. */
-export const AFTER = 0.8
+/**
+ * The load before and after a spike, as a multiple of the capacity. Every app can serve it: closer to the capacity, a
+ * small drift would be an overload.
+ */
+export const SAFE_LOAD = 0.8
 /** If the load was more than this share of the capacity at the end of the run, there is no verdict. */
 const MOST_AFTER = 0.9
 export const WINDOW_S = 3
@@ -26,7 +29,7 @@ export function recoveryPlan(target: Target, capacity: number, shape: RecoverySh
     ({ kind: 'constant', rate: multiple * capacity, durationMs: 1000 * seconds }) as const
   // With `crowd`, requests after the spike do not wait behind those of the spike in the generator's queue.
   const plan = offer(target, spike * capacity * (1 + retries), lengthMs(shape), true)
-  const phases = [phase(AFTER, beforeS), phase(spike, spikeS), phase(AFTER, afterS)]
+  const phases = [phase(SAFE_LOAD, beforeS), phase(spike, spikeS), phase(SAFE_LOAD, afterS)]
   const { spacing } = target
   return { ...plan, arrival: { kind: 'open', schedule: { phases, spacing, seed: 1 }, retries } }
 }
@@ -45,8 +48,8 @@ export function recoveryOf(
   return recoveryFrom(arm, shape, {
     seconds: outcome.seconds.map(each => secondOf(each, sloMs)),
     died: died !== null,
-    isDisturbed: (foreign ?? 0) > foreignBelow,
-    isCoreSlow: AFTER / slowest > MOST_AFTER,
+    isDisturbed: (foreign ?? 0) > MAX_FOREIGN_CORES,
+    isCoreSlow: SAFE_LOAD / slowest > MOST_AFTER,
     isGeneratorLate,
   })
 
@@ -97,7 +100,7 @@ export function isCarried(capacity: MeltMeasured['capacity']): boolean {
   if (capacity === null) return true
   const { before, after } = capacity
   if (after === null || after >= before) return true
-  return AFTER * (1 + (capacity.ownDrift ?? before / after - 1)) <= MOST_AFTER
+  return SAFE_LOAD * (1 + (capacity.ownDrift ?? before / after - 1)) <= MOST_AFTER
 }
 
 /** For each arm that can be judged, the median of its rounds. */
@@ -145,7 +148,7 @@ export function recoveryTable({ arms, shape }: Recoveries): Table {
     {
       title: `After ${spikeInWords(shape)}`,
       note:
-        `Requests due in the ${shape.afterS} s at ${formatMultiple(AFTER)} of the capacity that follow. Back: from then on, in each of ` +
+        `Requests due in the ${shape.afterS} s at ${formatMultiple(SAFE_LOAD)} of the capacity that follow. Back: from then on, in each of ` +
         `${WINDOW_S} seconds, ${formatPercent(NEARLY_ALL)} of the requests were answered in time. ${CLIENTS}`,
     },
     arms,
@@ -168,11 +171,11 @@ export const CLIENTS =
 export function recoveryPlot({ arms, shape }: Recoveries): LinesPlot {
   const { beforeS, spike, spikeS, afterS } = shape
   const backS = beforeS + spikeS
-  const low = (100 * AFTER) / spike
+  const low = (100 * SAFE_LOAD) / spike
   return {
     kind: 'lines',
     title: `Recovery after ${spikeInWords(shape)}`,
-    note: `The dotted line is the load without retries: ${formatMultiple(spike)} of the capacity at its top, ${formatMultiple(AFTER)} before and after.`,
+    note: `The dotted line is the load without retries: ${formatMultiple(spike)} of the capacity at its top, ${formatMultiple(SAFE_LOAD)} before and after.`,
     x: {
       label: 'when the request was due, since the end of the spike',
       unit: 's',

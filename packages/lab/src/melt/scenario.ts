@@ -8,18 +8,18 @@ import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { runLoad } from '../load/run.ts'
 import { watchSpeed } from '../launch/core-speed.ts'
 import { busyNow } from '../processes/core-times.ts'
-import { foreignBelow } from '../processes/foreign-cpu.ts'
+import { MAX_FOREIGN_CORES } from '../processes/foreign-cpu.ts'
 import { formatMs, formatMultiple, formatPercent, formatRate } from '../report/format.ts'
 import type { Form } from '../report/result.ts'
 import { bar, liveLine } from '../progress.ts'
 import { plural } from '../words.ts'
 import { keptOf, toneOf } from '../report/standing.ts'
 import { type Arm, namedArms } from './arms.ts'
-import { type CapacityContext, compiled, ownDriftOf, remeasureCapacity, searchCapacity } from './capacity.ts'
+import { type CapacityContext, ownDriftOf, remeasureCapacity, searchCapacity, warmUpCode } from './capacity.ts'
 import type { Dependency } from './dependency.ts'
 import { reasonsToDoubt } from './doubts.ts'
 import { LEVELS, mostHeld, nextLevel, shapeOf } from './limits.ts'
-import { listenForProtection } from './heard-from.ts'
+import { startProtectionCheck } from './protection-check.ts'
 import { offer, type Target } from './load-plans.ts'
 import type { Limit, MeltMeasured, MeltSetup, Recovery, RecoveryShape, StepResult } from './measured.ts'
 import { UNSTEADY, whyNoVerdict } from './no-verdict.ts'
@@ -42,7 +42,10 @@ export interface LoadShape {
   readonly beside?: { readonly path: string; readonly rate: number }
   /** Multiples above this rate are omitted, because the generator could not send them. */
   readonly mostRate?: number
-  /** True if each client has its own connection, too many for this machine: `newestFirst` in load/plan.ts. */
+  /**
+   * True if each client would have its own connection, which is more than this machine can open: `newestFirst` in
+   * load/plan.ts.
+   */
   readonly crowd?: true
 }
 
@@ -130,7 +133,7 @@ async function checkQuiet({ cores, signal, status, line, doubt }: Context): Prom
   const busy = await busyNow(1000, signal)
   if (busy === undefined || cores === undefined) return
   const worst = Math.max(busy[cores.server] ?? 0, busy[cores.lab] ?? 0)
-  if (worst < foreignBelow) return
+  if (worst < MAX_FOREIGN_CORES) return
   const what = `another process kept a core of this run ${formatPercent(worst)} busy in the second before it started`
   line(`warning: ${what}; the app will look worse than it is`)
   doubt(what)
@@ -185,11 +188,11 @@ class Melt {
   /** Reports what is wrong with an arm before minutes are spent. */
   async #tryOut(arm: Arm): Promise<void> {
     if (!loadsRegister(arm)) return this.#withApp(arm, async () => {})
-    const hearing = await listenForProtection()
+    const check = await startProtectionCheck()
     try {
-      await this.#withApp(arm, app => hearing.protection(app, this.#context), hearing.env)
+      await this.#withApp(arm, app => check.run(app, this.#context), check.env)
     } finally {
-      hearing.close()
+      check.close()
     }
   }
 
@@ -334,7 +337,7 @@ class Melt {
     const app = await this.#start(arm)
     const url = new URL(path, app.origin)
     // A spike should hit a process that has run for a while.
-    const { isSteady } = await compiled(this.#capacityContext(app, url))
+    const { isSteady } = await warmUpCode(this.#capacityContext(app, url))
     const plan = recoveryPlan(this.#target(url), this.#measured.capacity!.before, shape)
     const live = liveLine(arm.name, `recovery from ${spikeInWords(shape)}`)
     const silencer = shape.isOutage ? this.#parts.silencer : undefined
@@ -342,7 +345,7 @@ class Melt {
     const seen = await underLoad(app, this.#parts.server, load).finally(() => silencer?.end())
     this.#context.signal.throwIfAborted()
     const judged = recoveryOf(arm.name, shape, seen, { sloMs, capacity: this.#measured.capacity! })
-    const unused = silencer?.wasUsed === false ? 'it asked its dependency nothing before the silence' : null
+    const unused = silencer?.wasUsed === false ? 'the app did not use its dependency before the silence' : null
     const recovery = { ...judged, unsure: judged.unsure ?? unused ?? (isSteady ? null : UNSTEADY) }
     const { unsure, backAfterS } = recovery
     const tone = unsure !== null ? 'none' : backAfterS === null ? 'bad' : 'good'

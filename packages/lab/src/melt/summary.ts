@@ -6,7 +6,7 @@ import { sumOf, totalOf } from '../load/added.ts'
 import { doubtedMs, type Figure, MEDIAN_AND_P99 } from '../load/certify.ts'
 import { Histogram } from '../load/histogram.ts'
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
-import { foreignBelow } from '../processes/foreign-cpu.ts'
+import { MAX_FOREIGN_CORES } from '../processes/foreign-cpu.ts'
 import { formatMs, formatRate } from '../report/format.ts'
 import { median } from '../report/number-stats.ts'
 import type { Standing } from '../report/result.ts'
@@ -132,8 +132,8 @@ export function whyUnjudged({ seconds = [], ...step }: StepResult, base: Base): 
   const { rate, before = rate, after } = base
   const { died, foreignShare } = step.server
   if (died !== null) return undefined
-  if ((foreignShare ?? 0) > foreignBelow) {
-    return 'other processes used more than a tenth of the server’s core; end them and repeat it'
+  if ((foreignShare ?? 0) > MAX_FOREIGN_CORES) {
+    return 'other processes used more than a tenth of the server’s core; end them and repeat the run'
   }
   const third = Math.max(1, Math.floor(seconds.length / 3))
   // Trouble that begins after the first three seconds is not due to the cold start.
@@ -143,11 +143,11 @@ export function whyUnjudged({ seconds = [], ...step }: StepResult, base: Base): 
   const speed = speedOf(step.server.coreSpeed, base)
   if (toneAt(rate * speed) !== tone || isOtherLoad(step.multiple, speed, tone)) {
     const change = speed < 1 ? 'slower' : 'faster'
-    return `the server’s core was ${change} than while the capacity was measured, which may be the reason; repeat it, or use a machine whose cores are not shared`
+    return `the server’s core was ${change} than while the capacity was measured, which may be the reason; repeat the run, or use a machine whose cores are not shared`
   }
   const least = Math.min(before, after ?? before)
   if (toneAt(least) !== tone) {
-    return `its capacity was ${formatRate(least)} or ${formatRate(rate)}/s, and the verdict depends on which; repeat it without --quick and without other work`
+    return `its capacity was ${formatRate(least)} or ${formatRate(rate)}/s, and the verdict depends on which; repeat the run without --quick and without other work`
   }
   if (tone === 'good') return undefined
   if (becomesWell) return 'it answered all at the end and not at the start, as it was cold; use a longer --duration'

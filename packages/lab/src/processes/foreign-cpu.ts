@@ -17,8 +17,8 @@ interface Reading {
   readonly ownMs: number
 }
 
-/** Maximum average share of an experiment's cores that other processes may use. */
-export const foreignBelow = 0.1
+/** Maximum that other processes may use of an experiment's cores on average, in cores. */
+export const MAX_FOREIGN_CORES = 0.1
 
 /** Much longer than a clock tick of /proc (10 ms), so that a reading is accurate. */
 const intervalMs = 2000

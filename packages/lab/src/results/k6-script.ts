@@ -14,7 +14,10 @@ const TIME_UNITS_S = [1, 10, 100, 1000] as const
 /** Options without a counterpart in k6, whose request timeout includes connecting. Journeys are rejected before. */
 type NotK6s = 'journey' | 'connectTimeoutMs' | 'sloMs' | 'threads' | 'acknowledged'
 type Placed = keyof LoadTarget | 'arrival' | 'connections' | 'timeoutMs' | 'others' | 'templated' | 'tls' | 'http2'
-/** The compiler rejects a new part of a plan without a place here: the script would send another load. */
+/**
+ * Compilation fails if a new part of a plan is listed in neither type, because the script would then send a different
+ * load.
+ */
 type Unplaced = Exclude<keyof LoadPlan, Placed | NotK6s>
 true satisfies [Unplaced] extends [never] ? true : Unplaced
 
@@ -43,7 +46,7 @@ export function k6Script(plan: LoadPlan): string {
   const thinkMs = arrival.kind === 'closed' ? arrival.thinkMs : 0
   return [
     `// ${loadInWords(plan)}, as meltlab attack would send it. Run: k6 run this-file.js`,
-    ...notSaid(plan).map(sentence => `// ${sentence}`),
+    ...differencesFromK6(plan).map(sentence => `// ${sentence}`),
     ...(thinkMs > 0 ? ['import { sleep } from "k6"'] : []),
     'import http from "k6/http"',
     '',
@@ -103,7 +106,7 @@ function unitOf(rates: readonly number[]): number {
   return TIME_UNITS_S.find(unit => rates.every(each => whole(each * unit))) ?? TIME_UNITS_S.at(-1)!
 }
 
-function notSaid({ arrival, headers, connections, tls }: LoadPlan): string[] {
+function differencesFromK6({ arrival, headers, connections, tls }: LoadPlan): string[] {
   return [
     'k6 counts latency from when a request is sent, not from when it was due; it has no SLO.',
     ...(arrival.kind === 'open' && arrival.schedule.spacing === 'poisson'

@@ -138,7 +138,7 @@ function rates(title: string, cells: readonly CellResult[], measured: LoggingMea
     ['peak memory', ({ peakBytes }) => known(peakBytes, formatMegabytes)],
     ['logged', line(({ logged }) => logged)],
     ['read', line(({ got }) => got)],
-    ['told lost', line(({ told }) => told)],
+    ['reported as lost', line(({ told }) => told)],
     [
       'vanished',
       cell => (cell.lines === undefined ? 'killed' : line(({ logged, got, told }) => logged - got - told)(cell)),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Cause, CAUSES } from '../../src/audit/causes.ts'
 import type { Facts } from '../../src/audit/facts.ts'
-import { judge, type Shutdown, tooFew } from '../../src/audit/judge.ts'
+import { judge, pathsWithTooFewRequests, type Shutdown } from '../../src/audit/judge.ts'
 import type { AuditResult } from '../../src/audit/result.ts'
 import { auditText } from '../../src/audit/text.ts'
 
@@ -99,7 +99,7 @@ describe('judge', () => {
       { path: '/slow', requests: 4, tookMs: 12_000 },
       { path: '/', requests: 5, tookMs: 900 },
     ]
-    assert.deepEqual(tooFew([{ ...clean, paths }], ['/', '/slow', '/never']), ['/slow', '/never'])
+    assert.deepEqual(pathsWithTooFewRequests([{ ...clean, paths }], ['/', '/slow', '/never']), ['/slow', '/never'])
   })
 
   it('reports a server whose headersTimeout or requestTimeout is 0', () => {

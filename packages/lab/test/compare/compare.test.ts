@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { compare } from '../../src/compare/compare.ts'
-import { comparedFigures, isPlain } from '../../src/compare/comparison.ts'
+import { comparedFigures, isDecided } from '../../src/compare/comparison.ts'
 import { readRun } from '../../src/compare/figures.ts'
 import { comparisonText, finding } from '../../src/compare/text.ts'
 import { trimmedInterval, twoSidedT } from '../../src/compare/trimmed-interval.ts'
@@ -114,10 +114,10 @@ test('a change that noise may hide is undecided, and the report says how large a
 test('--until ends when every figure is known precisely enough, not when a difference first shows', () => {
   const figures = (change: number, hides: number, verdict: 'worse' | 'no difference seen' | 'undecided') =>
     compare(...inTurns(scattered(10), scattered(10))).figures.map(each => ({ ...each, change, hides, verdict }))
-  assert.equal(isPlain(figures(0.01, 0.04, 'no difference seen')), true)
-  assert.equal(isPlain(figures(0.05, 0.08, 'undecided')), false)
-  assert.equal(isPlain(figures(0.09, 0.08, 'worse')), false)
-  assert.equal(isPlain(figures(0.5, 0.08, 'worse')), true)
+  assert.equal(isDecided(figures(0.01, 0.04, 'no difference seen')), true)
+  assert.equal(isDecided(figures(0.05, 0.08, 'undecided')), false)
+  assert.equal(isDecided(figures(0.09, 0.08, 'worse')), false)
+  assert.equal(isDecided(figures(0.5, 0.08, 'worse')), true)
 })
 
 test('one disturbed round does not hide a change', () => {

@@ -1,7 +1,7 @@
 /** Cases in which the loads of a run cannot be judged, on recorded figures. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { saidOf } from '../../src/experiment/run-scenario.ts'
+import { wordingOf } from '../../src/experiment/run-scenario.ts'
 import {
   type CapacityContext,
   ownDriftOf,
@@ -42,8 +42,8 @@ const conditions = (more: Partial<ScenarioResult['conditions']> = {}): ScenarioR
   ...{ foreign: { mean: 0.01, worst: 0.05 } },
   ...more,
 })
-const said = (measured: unknown, more = {}) =>
-  saidOf(melt, measured, { form: 'full', incomplete: false, conditions: conditions(more) })
+const wording = (measured: unknown, more = {}) =>
+  wordingOf(melt, measured, { form: 'full', incomplete: false, conditions: conditions(more) })
 const capacity = (more: Partial<NonNullable<MeltMeasured['capacity']>>): MeltMeasured =>
   madeMeasured({ capacity: { ...madeMeasured().capacity!, ...more } })
 
@@ -54,7 +54,7 @@ test('the share kept is goodput / load or goodput / capacity, whichever is highe
 })
 
 test('a quiet run of a steady app has verdicts', () => {
-  const { standings, finding } = said(capacity({ searches: [190, 195] }))
+  const { standings, finding } = wording(capacity({ searches: [190, 195] }))
   assert.deepEqual(
     standings!.map(({ says, tone }) => [says, tone]),
     [
@@ -70,7 +70,7 @@ for (const [what, measured, more, words] of [
     'a capacity of 283/s before and 1,276/s after',
     capacity({ before: 283, after: 1276, rate: 1276, drift: 3.5 }),
     {},
-    /^No verdict: the capacity drifted by 351 % during the run, from 283, then 1,276\/s; repeat it/,
+    /^No verdict: the capacity drifted by 351 % during the run, from 283, then 1,276\/s; repeat the run/,
   ],
   [
     'searches that never agree',
@@ -98,7 +98,7 @@ for (const [what, measured, more, words] of [
   ],
 ] as const) {
   test(`there is no verdict after ${what}, and the finding says why`, () => {
-    const { finding, standings } = said(measured, more)
+    const { finding, standings } = wording(measured, more)
     assert.match(finding, words)
     assert.deepEqual(
       standings!.map(({ says, tone }) => [says, tone]),
@@ -226,7 +226,7 @@ test('an app whose rate never settled in its warm-up has no verdict, even if the
   const { context } = appThat(() => (seconds++ < 10 ? 100 * (1 + (seconds % 2)) : 195))
   const { searches, rate, isSteady } = await searchCapacity(context)
   assert.deepEqual([rate, searches, isSteady], [195, [195, 195], false])
-  const { finding, standings } = said(capacity({ searches, isSteady }))
+  const { finding, standings } = wording(capacity({ searches, isSteady }))
   assert.match(
     finding,
     /^No verdict: its capacity is not steady: its rate still changed after the longest warm-up; check whether it still fills/,
@@ -254,7 +254,7 @@ const busyAt =
     step.arm === 'bare' && loads.includes(step.multiple)
       ? { ...step, server: { ...step.server, foreignShare: 0.4 } }
       : step
-const verdictsOf = (measured: MeltMeasured) => said(measured).standings!.map(({ says, tone }) => [says, tone])
+const verdictsOf = (measured: MeltMeasured) => wording(measured).standings!.map(({ says, tone }) => [says, tone])
 
 test('a step during which other processes were busy decides nothing', () => {
   assert.deepEqual(verdictsOf(changed(busyAt(2))), [
@@ -266,7 +266,7 @@ test('a step during which other processes were busy decides nothing', () => {
     ['no verdict', 'none'],
     ['holds to 10x', 'good'],
   ])
-  const { finding } = said(changed(busyAt(2, 6, 10)))
+  const { finding } = wording(changed(busyAt(2, 6, 10)))
   assert.match(finding, /^At 1x its capacity, the bare app keeps 195/, 'it compares what is known of both')
 })
 
@@ -288,7 +288,7 @@ test('a step is not judged if its core had another speed, and at the speed of th
     ).find(({ multiple }) => multiple === 10)!.unjudged
   assert.equal(
     slow(1.33),
-    'the server’s core was slower than while the capacity was measured, which may be the reason; repeat it, or use a machine whose cores are not shared',
+    'the server’s core was slower than while the capacity was measured, which may be the reason; repeat the run, or use a machine whose cores are not shared',
   )
   assert.deepEqual([slow(1.9), slow(2)], [undefined, undefined], 'it sags on a core as fast')
   assert.match(slow(3)!, /^the server’s core was faster than/, 'or melts, on a core that is no faster')
@@ -317,8 +317,8 @@ test('a load that another speed of the core puts on the other side of the capaci
 
 test('if no step can be judged, the run has no verdict', () => {
   const all = changed(step => ({ ...step, server: { ...step.server, foreignShare: 0.4 } }))
-  const { finding, unjudged } = said(all)
-  assert.match(unjudged!, /^other processes used more than a tenth of the server’s core; end them and repeat it$/)
+  const { finding, unjudged } = wording(all)
+  assert.match(unjudged!, /^other processes used more than a tenth of the server’s core; end them and repeat the run$/)
   assert.match(finding, /^No verdict: other processes used/)
 })
 
@@ -476,12 +476,15 @@ test('a drift that the speed of the core explains does not prevent a verdict, no
     ...drifted(ownDrift),
     capacity: { ...drifted(ownDrift).capacity!, after: 140 },
   })
-  assert.match(said(wider()).finding, /^No verdict: the capacity drifted by 39 % during the run, from 195, then 140\/s/)
   assert.match(
-    said(wider(0.3)).finding,
+    wording(wider()).finding,
+    /^No verdict: the capacity drifted by 39 % during the run, from 195, then 140\/s/,
+  )
+  assert.match(
+    wording(wider(0.3)).finding,
     /^No verdict: the capacity drifted by 39 % \(30 % at one speed of the core\) during/,
   )
-  assert.equal(said(wider(0.02)).unjudged, undefined)
+  assert.equal(wording(wider(0.02)).unjudged, undefined)
   assert.deepEqual([isCarried(drifted().capacity), isCarried(drifted(0.02).capacity)], [false, true])
   const [why] = reasonsToDoubt({ ...drifted(0.02), steps: [] })
   assert.equal(why, 'the capacity drifted by 23 %: 195/s before, 150/s after, as did the speed of the core')
@@ -495,7 +498,7 @@ test('a step is not judged if its verdict depends on which of two capacities is 
   }
   assert.equal(
     kept(159),
-    'its capacity was 165 or 192/s, and the verdict depends on which; repeat it without --quick and without other work',
+    'its capacity was 165 or 192/s, and the verdict depends on which; repeat the run without --quick and without other work',
   )
   assert.deepEqual([kept(185), kept(120), kept(0, 'bare')], [undefined, undefined, undefined])
 })

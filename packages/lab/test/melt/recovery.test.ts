@@ -1,7 +1,7 @@
 /** The recovery of an app, from made-up seconds: no app and no clock. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { saidOf } from '../../src/experiment/run-scenario.ts'
+import { wordingOf } from '../../src/experiment/run-scenario.ts'
 import { Histogram } from '../../src/load/histogram.ts'
 import type { LoadOutcome } from '../../src/load/plan.ts'
 import type { Recovery } from '../../src/melt/measured.ts'
@@ -157,17 +157,17 @@ test('there is no verdict on recovery if the capacity fell below the load, or th
     )
   assert.equal(all(190)?.arms.length, 2)
   assert.equal(all(175), undefined)
-  const conditions = { cores: 2, foreign: { mean: 1, worst: 2 } } as Parameters<typeof saidOf>[2]['conditions']
+  const conditions = { cores: 2, foreign: { mean: 1, worst: 2 } } as Parameters<typeof wordingOf>[2]['conditions']
   const melt = {
     ...{ title: '', story: '', arms, published: [], expects: [] },
     view: (of: never) => meltView(of, arms),
   }
-  const said = saidOf(melt as never, measured(recovery([melting]), recovery([well])), {
+  const wording = wordingOf(melt as never, measured(recovery([melting]), recovery([well])), {
     ...{ form: 'full', incomplete: false },
     conditions,
   })
-  assert.match(said.finding, /^No verdict: the machine was busy[^R]*$/)
-  assert.ok(said.standings!.every(({ says }) => says === 'no verdict'))
+  assert.match(wording.finding, /^No verdict: the machine was busy[^R]*$/)
+  assert.ok(wording.standings!.every(({ says }) => says === 'no verdict'))
 })
 
 test('recovery is the median of several rounds, and the worse of two', () => {

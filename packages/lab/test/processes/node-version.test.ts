@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { test } from 'node:test'
 import { appNodes } from '../../src/experiment/run-scenario.ts'
 import { isOldNode, nodeVersionOf } from '../../src/processes/node-version.ts'
-import { listenForProtection } from '../../src/melt/heard-from.ts'
+import { startProtectionCheck } from '../../src/melt/protection-check.ts'
 
 test('nodeVersionOf() finds the Node version below a shell, and is undefined if no Node runs', async t => {
   if (process.platform !== 'linux') return t.skip('takes /proc')
@@ -39,19 +39,19 @@ test('Node before 22.12 counts as old', () => {
 })
 
 test('a protected arm on an old Node gets a warning, and the run a doubt', async () => {
-  const hearing = await listenForProtection()
+  const check = await startProtectionCheck()
   const { createConnection } = await import('node:net')
-  const socket = createConnection(hearing.env['MELTPROOF_WATCH']!)
+  const socket = createConnection(check.env['MELTPROOF_WATCH']!)
   socket.write('0\n1\n')
   const heard: string[] = []
   const app = { name: 'protected', node: 'v20.19.0', ended: () => undefined, check() {} }
-  await hearing.protection(app, {
+  await check.run(app, {
     signal: new AbortController().signal,
     line: text => heard.push(text),
     doubt: text => heard.push(text),
   })
   socket.destroy()
-  hearing.close()
+  check.close()
   assert.deepEqual(heard, [
     'warning: protected runs on Node v20.19.0: meltproof needs 22.12 or later to protect it completely',
     'protected runs on Node v20.19.0: meltproof needs 22.12 or later to protect it completely',

@@ -14,7 +14,7 @@ import { answerReadiness } from '../server/operate/readiness.ts'
 import { clusterPort } from '../cluster/cluster-port.ts'
 import type { Together } from '../cluster/workers.ts'
 
-type Page = (told: Together & { stats: GuardStats }, response: ServerResponse) => void
+type Page = (pageData: Together & { stats: GuardStats }, response: ServerResponse) => void
 
 /** Enough for balancers, scrapers and people; further connections are closed. */
 const MOST_CONNECTIONS = 100
@@ -41,9 +41,9 @@ export function serveAdmin(address: Address, guards: () => readonly Guard[], war
     // `/live` does not depend on other workers, on load or on a drain: any answer shows that the process lives.
     if (path === '/live') return send(response, 'text/plain', 'The event loop is running.\n')
     const page = PAGES[path]
-    const { stats, ...told } = await workers.together()
+    const { stats, ...pageData } = await workers.together()
     if (stats === undefined) send(response, 'text/plain', 'No server of this app is listening yet.\n', 503)
-    else if (page !== undefined) page({ ...told, stats }, response)
+    else if (page !== undefined) page({ ...pageData, stats }, response)
     else send(response, 'text/plain', `${['/live', ...Object.keys(PAGES)].join('\n')}\n`, 404)
   }
   server.maxConnections = MOST_CONNECTIONS
@@ -53,7 +53,7 @@ export function serveAdmin(address: Address, guards: () => readonly Guard[], war
     server,
     address,
     warn,
-    says: { alone: 'serves the figures of this worker only on its admin port', none: 'has no admin port' },
+    warnings: { unreachable: 'serves the figures of this worker only on its admin port', none: 'has no admin port' },
     all,
     families,
     explain: () => guards().map(guard => guard.explain()),

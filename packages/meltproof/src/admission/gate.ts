@@ -16,20 +16,20 @@ import { WaitQueue } from './queue/wait-queue.ts'
 import type { ShedReason } from './sheds.ts'
 
 export interface Entry extends DueStart {
-  readonly again: boolean
+  readonly resumesUpload: boolean
   /** The limiter's ticket of the request, written when the request enters service. */
   ticket?: Ticket | undefined
   /** True for quick work admitted above the limit. Its departure does not show how soon waiting requests start. */
-  passedBy?: boolean
+  startedAboveLimit?: boolean
 }
 
-type Ticketed = Pick<Entry, 'ticket' | 'passedBy'>
+type Ticketed = Pick<Entry, 'ticket' | 'startedAboveLimit'>
 
 export interface GateHooks<E extends Entry> extends QueueHooks<E> {
   readonly start: (entry: E) => void
   /** Must call {@link Gate.turnEnded} at the end of this turn of the loop. */
   readonly wakeAtTurnEnd: () => void
-  /** Must call {@link Gate.timeCame} after about this many milliseconds. A new call replaces an earlier one. */
+  /** Must call {@link Gate.wakeUp} after about this many milliseconds. A new call replaces an earlier one. */
   readonly wakeAfter: (ms: number) => void
   readonly now: () => number
   readonly turn: () => number
@@ -49,7 +49,7 @@ export const GATE_TUNING: GateTuning = {
   ...STANDING_TUNING,
 }
 
-/** For runs of a limiter and outbound calls: with `few: 0` no entry waits longer than `maxWaitMs`. */
+/** For limiter.run() and outbound calls: no entry waits longer than `maxWaitMs`, however slow the service is. */
 export const PROMPT_TUNING: GateTuning = { ...GATE_TUNING, few: 0 }
 
 /** For work that may wait without a time limit: the queue never counts as standing. Callers must limit its length. */
@@ -62,11 +62,11 @@ export const PATIENT_TUNING: GateTuning = {
 
 /** Without a known limit, a service is assumed to have room for this multiple of the requests in service. */
 const ROOM_UNKNOWN = 1.25
-/** For this estimate at least this many count as in service, so that a service with one request reports little load. */
+/** The estimate assumes at least this many in service, so that a service with one request reports little load. */
 const FEW_UNKNOWN = 16
 /** While the loop is busy, quick work above the limit may take this share of the loop's time. */
 const PASSING_SHARE = 0.2
-/** Maximum credit, and maximum debt, of loop time that quick work has under {@link PASSING_SHARE}, ms. */
+/** Quick work may save up, or overdraw, at most this much of that loop time, ms. */
 const MOST_PASSING_MS = 20
 /** Approximate time that Node itself needs for a request, in addition to the handler, ms. */
 const REQUEST_MS = 0.1
@@ -83,8 +83,8 @@ export class Gate<E extends Entry> {
   readonly #restMs: number
   readonly #queue: StandingQueue<E>
   readonly #waiting: ClassQueue<E>
-  readonly #again = new WaitQueue<E>()
-  #againIsNext = true
+  readonly #resumed = new WaitQueue<E>()
+  #resumedIsNext = true
   readonly #dueStarts = new DueStarts<E>()
   #inflight = 0
   #inServiceMs = 0
@@ -118,7 +118,7 @@ export class Gate<E extends Entry> {
   }
 
   get queued(): number {
-    return this.#waiting.size + this.#again.size
+    return this.#waiting.size + this.#resumed.size
   }
 
   get limit(): number {
@@ -171,8 +171,8 @@ export class Gate<E extends Entry> {
       if (idleMs > this.#restMs && this.#inflight <= this.#limiter.uncounted) this.#queue.rested()
       if (this.#startsNow(nowMs, entry)) return 'start'
     }
-    if (this.#passesBy(entry, nowMs)) {
-      entry.passedBy = true
+    if (this.#startsAboveLimit(entry, nowMs)) {
+      entry.startedAboveLimit = true
       this.enter(nowMs, entry)
       return 'start'
     }
@@ -189,7 +189,7 @@ export class Gate<E extends Entry> {
     if (this.#closed) return 'closing'
     if (this.queued === 0 && this.#startsNow(nowMs, entry)) return 'start'
     entry.arrivedAt = nowMs
-    this.#again.push(entry)
+    this.#resumed.push(entry)
     this.#beginWaiting(nowMs)
     return 'wait'
   }
@@ -201,21 +201,21 @@ export class Gate<E extends Entry> {
   }
 
   /** True if quick work may start above the limit, up to twice it. On a busy loop it may take a fifth of the time. */
-  #passesBy(entry: E, nowMs: number): boolean {
+  #startsAboveLimit(entry: E, nowMs: number): boolean {
     const { kind, client, quickMs } = this.#hooks
     if (this.#held || this.#inflight - this.uncounted >= 2 * this.countedLimit) return false
     const takesMs = quickMs?.(entry) ?? Number.POSITIVE_INFINITY
     if (takesMs === Number.POSITIVE_INFINITY || this.#turnSpent(nowMs)) return false
     if (this.loopHasRoom) return true
     const kindOf = kind?.(entry) ?? 0
-    if (!this.mayPass(kindOf, nowMs)) return false
+    if (!this.mayStartAboveLimit(kindOf, nowMs)) return false
     this.#passingMs = Math.max(-MOST_PASSING_MS, this.#passingMs - takesMs - REQUEST_MS)
     this.#queue.overtaken(kindOf, client?.(entry) ?? 0, nowMs)
     return true
   }
 
   /** True if quick work of this kind may exceed the limit now, while the loop is busy. */
-  mayPass(kind: number, nowMs: number): boolean {
+  mayStartAboveLimit(kind: number, nowMs: number): boolean {
     if (this.#held || this.#limiter.loopHasRoom === undefined) return false
     this.#passingMs = Math.min(MOST_PASSING_MS, this.#passingMs + PASSING_SHARE * (nowMs - this.#passedAt))
     this.#passedAt = nowMs
@@ -246,8 +246,8 @@ export class Gate<E extends Entry> {
     return this.#waiting.size === 0 ? undefined : this.#queue.refuses(nowMs, kind, client)
   }
 
-  refused(nowMs: number, kind: number, client?: number): void {
-    this.#queue.refused(nowMs, kind, client)
+  countArrival(nowMs: number, kind: number, client?: number): void {
+    this.#queue.countArrival(nowMs, kind, client)
   }
 
   release(nowMs: number, serviceMs: number, entry: E): void {
@@ -259,10 +259,10 @@ export class Gate<E extends Entry> {
   /** Frees the permit of a request without an answer, whose duration says nothing about the limit. */
   drop(nowMs: number, serviceMs: number, entry: Ticketed): void {
     this.#dropped(nowMs, serviceMs, entry)
-    this.#left(nowMs, undefined, serviceMs, entry.passedBy)
+    this.#left(nowMs, undefined, serviceMs, entry.startedAboveLimit)
   }
 
-  /** Called when a handler ends whose client had left before. Frees its permit, which counts as a departure. */
+  /** Frees the permit of an abandoned request whose handler has ended. This counts as a departure. */
   releaseOrphan(nowMs: number, serviceMs: number, { ticket }: Ticketed): void {
     this.#change(nowMs, -1)
     this.#limiter.completed(nowMs, serviceMs, ticket)
@@ -283,14 +283,14 @@ export class Gate<E extends Entry> {
     this.#limiter.dropped(nowMs, serviceMs, ticket)
   }
 
-  #left(nowMs: number, entry: E | undefined, serviceMs: number, passedBy = entry?.passedBy): void {
+  #left(nowMs: number, entry: E | undefined, serviceMs: number, startedAboveLimit = entry?.startedAboveLimit): void {
     if (this.queued === 0) return
-    if (this.#waiting.size > 0 && !passedBy) this.#queue.departed(nowMs, entry, serviceMs)
+    if (this.#waiting.size > 0 && !startedAboveLimit) this.#queue.departed(nowMs, entry, serviceMs)
     this.#wakeAtTurnEnd()
   }
 
-  abandon(entry: E, nowMs: number): boolean {
-    if (!(entry.again ? this.#again.remove(entry) : this.#queue.remove(entry, nowMs))) return false
+  withdraw(entry: E, nowMs: number): boolean {
+    if (!(entry.resumesUpload ? this.#resumed.remove(entry) : this.#queue.remove(entry, nowMs))) return false
     if (this.queued === 0) this.#setUnbound(nowMs)
     return true
   }
@@ -300,7 +300,7 @@ export class Gate<E extends Entry> {
     this.#pump(nowMs)
   }
 
-  timeCame(nowMs: number): void {
+  wakeUp(nowMs: number): void {
     this.#wakeAt = Number.POSITIVE_INFINITY
     this.#pump(nowMs)
     this.#wakeWhenDue(nowMs)
@@ -310,8 +310,8 @@ export class Gate<E extends Entry> {
     if (this.queued === 0) return
     this.#limiter.tick(nowMs)
     this.#shedTooLate(nowMs)
-    // While nothing is in service, other work of this process takes the time. Then requests may take as much time,
-    // divided by the number that started before that work, because they may have caused it.
+    // While nothing was in service, other work of this process used the loop. Waiting requests may now use it for the
+    // same time, divided by the number started before that work, because those may have caused it.
     const idleMs = this.#inflight === 0 ? nowMs - Math.max(this.#pumpedAt, this.#changedAt) : 0
     const otherMs = idleMs / Math.max(1, this.#pumped)
     this.#pumped = 0
@@ -338,18 +338,18 @@ export class Gate<E extends Entry> {
   }
 
   #next(nowMs: number): E | undefined {
-    this.#againIsNext = !this.#againIsNext
-    const again = this.#againIsNext || this.#waiting.size === 0 ? this.#again.takeOldest() : undefined
-    return again ?? this.#queue.next(nowMs) ?? this.#again.takeOldest()
+    this.#resumedIsNext = !this.#resumedIsNext
+    const resumed = this.#resumedIsNext || this.#waiting.size === 0 ? this.#resumed.takeOldest() : undefined
+    return resumed ?? this.#queue.next(nowMs) ?? this.#resumed.takeOldest()
   }
 
   #shedTooLate(nowMs: number): void {
     for (let late = this.#dueStarts.takePassed(nowMs); late !== undefined; late = this.#dueStarts.takePassed(nowMs)) {
       if (this.#queue.remove(late, nowMs)) this.#hooks.shed(late, 'deadline')
     }
-    for (let oldest = this.#again.oldest(); oldest !== undefined; oldest = this.#again.oldest()) {
+    for (let oldest = this.#resumed.oldest(); oldest !== undefined; oldest = this.#resumed.oldest()) {
       if (nowMs - oldest.arrivedAt < this.#maxWaitMs) break
-      this.#hooks.shed(this.#again.takeOldest()!, 'late')
+      this.#hooks.shed(this.#resumed.takeOldest()!, 'late')
     }
     if (this.#waiting.size > 0) this.#queue.expire(nowMs)
   }
@@ -421,8 +421,8 @@ export class Gate<E extends Entry> {
 
   #wakeWhenDue(nowMs: number): void {
     let due = this.#queue.dueInMs(nowMs)
-    const firstAgain = this.#again.oldest()
-    if (firstAgain !== undefined) due = Math.min(due, Math.max(1, firstAgain.arrivedAt + this.#maxWaitMs - nowMs))
+    const firstResumed = this.#resumed.oldest()
+    if (firstResumed !== undefined) due = Math.min(due, Math.max(1, firstResumed.arrivedAt + this.#maxWaitMs - nowMs))
     due = Math.min(due, Math.max(1, this.#dueStarts.nextAt - nowMs))
     if (this.#wakeAt <= nowMs + due) return
     this.#wakeAt = nowMs + due

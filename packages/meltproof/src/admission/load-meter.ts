@@ -7,7 +7,7 @@
 export interface Worked {
   /** Time in which the event loop was not idle. */
   readonly loopMs: number
-  /** Requests in service times their durations, ms: two requests for one second are 2,000. */
+  /** Sum of the time that requests spent in service, ms: two requests for one second are 2,000. */
   readonly inServiceMs: number
 }
 

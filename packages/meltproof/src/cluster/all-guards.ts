@@ -7,12 +7,12 @@ type Figures = Readonly<Record<string, unknown>>
 
 const HIGHEST: ReadonlySet<string> = new Set(['pressure', 'utilisation', 'demand', 'load'])
 
-/** Figures are sums or maxima; one dry run or drain counts for all. When no server listens, the last guards count. */
+/** Sums, maxima of load figures, and flags that any server has. While none listens, those of the last guards. */
 export class AllGuards {
   readonly ofAll = true
   readonly #listening: () => readonly Guard[]
   #last: readonly Guard[] = []
-  /** Counters, by `dryRun`, of servers that stopped before others. If a counter fell, the process would look new. */
+  /** Counters, by `dryRun`, of servers that stopped before others. A falling counter would look like a restart. */
   readonly #gone = new Map<boolean, Counted>()
   /** The share of each guard in {@link #gone}, which is subtracted if its server listens again. */
   readonly #goneOf = new WeakMap<Guard, Counted>()
@@ -68,7 +68,7 @@ export class AllGuards {
   #statsOf(guard: Guard): GuardStats {
     const stats = guard.stats()
     const gone = this.#goneOf.get(guard)
-    return gone === undefined ? stats : { ...stats, ...less(countedOf(stats), gone) }
+    return gone === undefined ? stats : { ...stats, ...minus(countedOf(stats), gone) }
   }
 }
 
@@ -84,7 +84,7 @@ function countedOf({ admitted, exempt, left, shed }: Counted): Counted {
  * Combines the figures of several processes. Each has its own event loop, so load figures are averages.
  * @param gone the counters of processes that have ended
  */
-export function oneOf(all: readonly GuardStats[], gone: readonly Counted[]): GuardStats {
+export function combineProcesses(all: readonly GuardStats[], gone: readonly Counted[]): GuardStats {
   const average = (name: 'utilisation' | 'demand' | 'load'): number =>
     all.reduce((sum, stats) => sum + stats[name], 0) / all.length
   const load = { utilisation: average('utilisation'), demand: average('demand'), load: average('load') }
@@ -99,9 +99,9 @@ function together<T extends object>(all: readonly T[]): T {
   return Object.fromEntries([...names].map(name => [name, combined(name, valuesOf(name))])) as T
 }
 
-function less<T extends object>(figures: T, gone: T): T {
+function minus<T extends object>(figures: T, gone: T): T {
   const left = (value: unknown, by: unknown): unknown =>
-    typeof value === 'number' ? value - (by as number) : less(value as object, by as object)
+    typeof value === 'number' ? value - (by as number) : minus(value as object, by as object)
   const entries = Object.entries(figures).map(([name, value]) => [name, left(value, (gone as Figures)[name])])
   return Object.fromEntries(entries) as T
 }

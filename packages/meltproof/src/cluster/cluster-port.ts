@@ -4,43 +4,43 @@ import { type Address, holdPort } from './held-port.ts'
 import { printsForCluster } from '../loaded.ts'
 import { type Parts, Workers } from './workers.ts'
 
-export interface ClusterPort extends Omit<Parts, 'holds' | 'alone'> {
+export interface ClusterPort extends Omit<Parts, 'holds' | 'onUnreachable'> {
   /** Has the same value in processes that belong together. */
   readonly name: string
   readonly server: Server
   readonly address: Address
   readonly warn: (text: string) => void
-  /** How the warnings begin: `alone` if the owner cannot ask the others, `none` if no worker can open the port. */
-  readonly says: { readonly alone: string; readonly none: string }
+  /** How warnings begin: the owner of the port cannot ask the others; no worker can open the port. */
+  readonly warnings: { readonly unreachable: string; readonly none: string }
 }
 
-export function clusterPort({ name, server, address, warn, says, ...parts }: ClusterPort): Workers {
-  let alone: unknown
+export function clusterPort({ name, server, address, warn, warnings, ...parts }: ClusterPort): Workers {
+  let whyUnreachable: unknown
   // Only the owner of the port warns, because one warning is enough.
-  const tellAlone = (): void => {
-    if (alone === undefined || !server.listening) return
-    warn(`${says.alone}: it cannot ask the other workers. ${String(alone)}`)
+  const warnUnreachable = (): void => {
+    if (whyUnreachable === undefined || !server.listening) return
+    warn(`${warnings.unreachable}: it cannot ask the other workers. ${String(whyUnreachable)}`)
   }
   const workers = new Workers(name, {
     ...parts,
     holds: () => server.listening,
-    alone: why => {
-      alone = why
-      tellAlone()
+    onUnreachable: why => {
+      whyUnreachable = why
+      warnUnreachable()
     },
   })
-  server.on('listening', tellAlone)
-  let told = false
+  server.on('listening', warnUnreachable)
+  let hasWarned = false
   let timesNoneHadIt = 0
   const complain = async (why: string, isTaken: boolean): Promise<void> => {
-    if (told || !printsForCluster()) return
+    if (hasWarned || !printsForCluster()) return
     if (isTaken) {
       timesNoneHadIt = (await workers.mayBeHeld()) ? 0 : timesNoneHadIt + 1
       // The owner may just have ended. Then the next attempt finds the port free, or owned by another worker.
-      if (timesNoneHadIt < (workers.haveMet ? 2 : 1)) return
+      if (timesNoneHadIt < (workers.hasJoined ? 2 : 1)) return
     }
-    told = true
-    warn(`${says.none}. ${why}`)
+    hasWarned = true
+    warn(`${warnings.none}. ${why}`)
   }
   holdPort(server, address, (why, isTaken) => {
     complain(why, isTaken).catch(() => undefined)

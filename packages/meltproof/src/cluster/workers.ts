@@ -1,6 +1,6 @@
 /** The data for a port of meltproof (the admin port, HAProxy's agent): of this process, or of its whole cluster. */
 import cluster from 'node:cluster'
-import { type AllGuards, type Counted, countedTogether, oneOf } from './all-guards.ts'
+import { type AllGuards, combineProcesses, type Counted, countedTogether } from './all-guards.ts'
 import { clusterName } from './own-folder.ts'
 import type { Family } from '../observe/instruments.ts'
 import { countedOf, type Figures, figuresOf, joined } from '../observe/joined-families.ts'
@@ -30,7 +30,7 @@ interface CarriedCounters {
 interface Question {
   readonly carried?: CarriedCounters
   /** Asks only whether the worker owns the port. A worker that finds the port taken asks this every second. */
-  readonly whetherItHolds?: true
+  readonly asksOnlyOwnership?: true
 }
 
 type Others = Siblings<Question, ProcessAnswer>
@@ -49,7 +49,7 @@ export interface Parts {
   readonly ready: () => boolean
   readonly holds: () => boolean
   /** Called if other processes exist but cannot be asked. */
-  readonly alone: (why: unknown) => void
+  readonly onUnreachable: (why: unknown) => void
 }
 
 export class Workers {
@@ -80,12 +80,12 @@ export class Workers {
     try {
       this.#siblings = new Siblings(`${clusterName()} ${name}`, question => this.#answer(question))
     } catch (error) {
-      this.#parts.alone(error)
+      this.#parts.onUnreachable(error)
     }
   }
 
-  #answer({ carried, whetherItHolds }: Question): ProcessAnswer | Pick<ProcessAnswer, 'holds'> {
-    if (whetherItHolds) return { holds: this.#parts.holds() }
+  #answer({ carried, asksOnlyOwnership }: Question): ProcessAnswer | Pick<ProcessAnswer, 'holds'> {
+    if (asksOnlyOwnership) return { holds: this.#parts.holds() }
     const own = this.#own()
     if (carried === undefined) return own
     if (carried.version <= this.#carried.version) return { ...own, carried: this.#carried }
@@ -93,45 +93,45 @@ export class Workers {
     return own
   }
 
-  get haveMet(): boolean {
+  get hasJoined(): boolean {
     return this.#siblings !== undefined
   }
 
   /** True if another process says that it owns the port, or does not answer. */
   async mayBeHeld(): Promise<boolean> {
     if (this.#siblings === undefined) return cluster.worker !== undefined && cluster.worker.id !== 1
-    const others = await this.#siblings.ask({ whetherItHolds: true })
-    return others.some(([, told]) => told?.holds ?? true)
+    const others = await this.#siblings.ask({ asksOnlyOwnership: true })
+    return others.some(([, answer]) => answer?.holds ?? true)
   }
 
   async #ask(): Promise<Together> {
     const { families } = this.#parts
     const own = this.#own()
-    const told = this.#siblings === undefined ? [own] : [own, ...(await this.#others(this.#siblings, own))]
-    const stats = told.flatMap(each => each.stats ?? [])
+    const answers = this.#siblings === undefined ? [own] : [own, ...(await this.#others(this.#siblings, own))]
+    const stats = answers.flatMap(each => each.stats ?? [])
     return {
-      ready: told.some(({ ready }) => ready),
-      stats: stats.length === 0 ? undefined : oneOf(stats, this.#carried.counted),
-      explain: told.flatMap(({ explain }) => explain),
+      ready: answers.some(({ ready }) => ready),
+      stats: stats.length === 0 ? undefined : combineProcesses(stats, this.#carried.counted),
+      explain: answers.flatMap(({ explain }) => explain),
       families:
         this.#siblings === undefined
           ? families
-          : joined(families, [...told.map(({ figures }) => figures), this.#carried.figures]),
+          : joined(families, [...answers.map(({ figures }) => figures), this.#carried.figures]),
     }
   }
 
   async #others(siblings: Others, own: ProcessAnswer): Promise<ProcessAnswer[]> {
     const known = new Map<number, ProcessAnswer>()
     for (const [pid, answer] of await this.#shareCounters(siblings, own)) {
-      const told = answer ?? this.#known.get(pid)
-      if (told !== undefined) known.set(pid, told)
+      const latest = answer ?? this.#known.get(pid)
+      if (latest !== undefined) known.set(pid, latest)
       // Another worker may have taken the port since, and have newer counters.
       if (answer?.carried && answer.carried.version >= this.#carried.version) this.#carried = answer.carried
     }
     const gone = [...this.#known].filter(([pid]) => !known.has(pid))
     this.#known = known
-    for (const [, told] of gone) this.#carried = this.#with(told)
-    // The others receive the sum before it is shown, because this process may end next.
+    for (const [, lastAnswer] of gone) this.#carried = this.#with(lastAnswer)
+    // The other workers receive the new totals before they are reported, because this process may end next.
     if (gone.length > 0) await this.#shareCounters(siblings, own)
     return [...known.values()]
   }
@@ -153,9 +153,9 @@ export class Workers {
 
   #own(): ProcessAnswer {
     const { all, explain, families, holds, ready } = this.#parts
-    const told = { ready: ready(), holds: holds(), explain: explain() }
-    if (!all.any) return { ...told, figures: {} }
+    const answer = { ready: ready(), holds: holds(), explain: explain() }
+    if (!all.any) return { ...answer, figures: {} }
     // Without siblings, the figures are sent to no other process.
-    return { ...told, stats: all.stats(), figures: this.#siblings === undefined ? {} : figuresOf(families) }
+    return { ...answer, stats: all.stats(), figures: this.#siblings === undefined ? {} : figuresOf(families) }
   }
 }

@@ -5,7 +5,7 @@ import { culprits, stalls } from '../channels.ts'
 import { now, threadsClockMs } from '../clock.ts'
 import { showThrown } from '../options.ts'
 import type { StallRecord } from '../record.ts'
-import { lainSince, watchDelays } from '../signals/loop-stalls.ts'
+import { arrivedNoEarlierThan, watchDelays } from '../signals/loop-stalls.ts'
 import { type NamedStall, stallNaming } from '../signals/named-stalls.ts'
 import { quietly, type Warn } from '../warnings.ts'
 import { Garbage } from './garbage.ts'
@@ -163,7 +163,7 @@ export class Watching {
   #between(fromMs: number, toMs: number): readonly NamedStall[] {
     const ended = this.#named.between(fromMs, toMs)
     const nowMs = now()
-    const sinceMs = lainSince(nowMs)
+    const sinceMs = arrivedNoEarlierThan(nowMs)
     const isKnown = ended.some(stall => stall.toMs > sinceMs)
     if (nowMs - sinceMs < this.#thresholdMs || sinceMs >= toMs || isKnown) return ended
     return [...ended, this.#stallOf(this.#judge(sinceMs, nowMs), sinceMs, nowMs)]

@@ -94,14 +94,14 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     const { name, kind, where } = this.#database
     const within = currentBudget()
     const inTime = openBudget(this.#queryMs, { phase: 'query', what: `a ${name} query` })
-    const graced = !(inTime instanceof Budget)
-    const budget = graced ? this.#openLate(text, within, inTime) : inTime
+    const hasGrace = !(inTime instanceof Budget)
+    const budget = hasGrace ? this.#openLate(text, within, inTime) : inTime
     if (!(budget instanceof Budget)) return budget
     const waited = this.#waited
     this.#waited = undefined
     // The call is sent only now, so the time since the loan is part of it.
     waited?.sent()
-    return new Statement(text, within, budget, graced, waited ?? Call.database(kind, where, 'query'))
+    return new Statement(text, within, budget, hasGrace, waited ?? Call.database(kind, where, 'query'))
   }
 
   #openLate(text: string, ended: Budget | undefined, reason: Error): Budget | Error {
@@ -117,7 +117,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
 
   #tooLate(reason: Error): void {
     this.#reason = reason
-    this.#pool?.line.ended(reason)
+    this.#pool?.queue.ended(reason)
   }
 
   /** The driver has accepted the statement. */
@@ -129,7 +129,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
 
   #budgetEnded(statement: Statement, reason: Error): void {
     if (statement.over) return
-    if (statement.graced) this.#overran(statement, reason)
+    if (statement.hasGrace) this.#overran(statement, reason)
     else if (mustFinish(statement.text)) this.#letFinish(statement, reason)
     else {
       this.#tooLate(reason)
@@ -140,7 +140,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
         this.#late = statement
         const recovery = new Recovery(this)
         this.#recovery = recovery
-        recovery.begin(statement.handle.holdUp(recovery))
+        recovery.begin(statement.handle.blockQueue(recovery))
       }
     }
   }
@@ -149,7 +149,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   #letFinish(statement: Statement, reason: Error): void {
     const ended = statement.within?.remainingMs() === 0 ? statement.within : undefined
     const grace = this.#openGrace(statement.text, ended, reason)
-    statement.graced = true
+    statement.hasGrace = true
     if (!(grace instanceof Budget)) {
       this.#overran(statement, reason)
       return
@@ -175,7 +175,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     if (this.#loan?.single === false) this.#unfit ??= reason
   }
 
-  /** Called in the turn of a statement that is not sent, because its time has run out. */
+  /** Called when a statement's turn comes but its time has run out, so it is not sent. */
   protected passedOver(text: string, reason: Error): void {
     this.#spoil(reason)
     if (this.inTransaction()) this.#break(reason)
@@ -193,7 +193,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     // PostgreSQL rejects cleanup in a broken transaction until the ROLLBACK, and the app does not send it again.
     if (this.#broken !== undefined && statement.failed && tidiesSession(statement.text)) this.#untidy = true
     // A ROLLBACK that was dropped from the queue ends here too, but was not sent.
-    if (this.#broken !== undefined && rollsBack(statement.text) && !statement.told) {
+    if (this.#broken !== undefined && rollsBack(statement.text) && !statement.hasFailedForCaller) {
       if (!statement.failed) this.#mend()
       else if (this.#pool === undefined) this.#expectRollback()
     }

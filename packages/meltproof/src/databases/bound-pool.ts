@@ -44,7 +44,7 @@ export interface Loan<Connection> {
 
 export class BoundPool<Connection> {
   where: DatabaseAddress
-  readonly line: ConnectionQueue<Connection>
+  readonly queue: ConnectionQueue<Connection>
   readonly cancellations: Cancellations = new Cancellations()
   readonly warn: Warn = warnOnce()
   readonly #replacements: Semaphore
@@ -59,12 +59,12 @@ export class BoundPool<Connection> {
     this.where = source.where
     this.#source = source
     this.#acquireMs = acquireMs
-    this.line = new ConnectionQueue(source)
+    this.queue = new ConnectionQueue(source)
     this.#replacements = new Semaphore(() => Math.max(1, Math.floor(source.size() * REPLACED_SHARE)))
     // The pool's own queue also contains callers that have given up, until their turn.
-    const get = (): number => Math.min(this.line.callers, this.line.waiting + source.waiting())
+    const get = (): number => Math.min(this.queue.callers, this.queue.waiting + source.waiting())
     Object.defineProperty(pool, 'waitingCount', { configurable: true, get })
-    this.figures = () => ({ name: peerOf(this.where), used: this.line.out, waiting: get(), most: source.size() })
+    this.figures = () => ({ name: peerOf(this.where), used: this.queue.lentCount, waiting: get(), most: source.size() })
     namePool(this.figures)
     const methods = pool as Record<string, (...args: unknown[]) => unknown>
     for (const name of source.singleQueries) {
@@ -90,7 +90,7 @@ export class BoundPool<Connection> {
       return
     }
     const call = Call.database(kind, this.where, 'query', true)
-    this.line.wait(budget, (error, connection) => {
+    this.queue.wait(budget, (error, connection) => {
       if (connection === undefined) {
         call?.end(error)
         called(error)

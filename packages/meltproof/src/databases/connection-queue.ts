@@ -25,7 +25,7 @@ export class ConnectionQueue<Connection> {
   /** Connections requested from the pool that have not arrived yet. */
   #asked = 0
   /** Number of connections that are lent. */
-  out = 0
+  lentCount = 0
   #asking = false
 
   constructor(source: ConnectionSource<Connection>) {
@@ -54,11 +54,12 @@ export class ConnectionQueue<Connection> {
 
   /** A lent connection was returned to the pool, or is closed. */
   free(): void {
-    this.out--
+    this.lentCount--
     const limit = this.#source.limit()
     // Without a limit, one connection per waiting caller has already been requested.
-    if (limit === Number.POSITIVE_INFINITY || this.#waiters.length === 0 || this.#asked + this.out >= limit) return
-    // Requests another one even if enough are requested: those may still be connecting, while this one is ready.
+    if (limit === Number.POSITIVE_INFINITY || this.#waiters.length === 0 || this.#asked + this.lentCount >= limit)
+      return
+    // Requests another one even if enough are requested: those may still be connecting, while the freed one is ready.
     this.#askOne()
   }
 
@@ -69,7 +70,7 @@ export class ConnectionQueue<Connection> {
   #ask(): void {
     if (this.#asking) return
     this.#asking = true
-    while (this.#asked < this.#waiters.length && this.#asked + this.out < this.#source.limit()) this.#askOne()
+    while (this.#asked < this.#waiters.length && this.#asked + this.lentCount < this.#source.limit()) this.#askOne()
     this.#asking = false
   }
 
@@ -91,7 +92,7 @@ export class ConnectionQueue<Connection> {
       waiter.called(error ?? new Error('the pool returned no connection'))
       this.#ask()
     } else {
-      this.out++
+      this.lentCount++
       waiter.called(undefined, connection)
     }
   }

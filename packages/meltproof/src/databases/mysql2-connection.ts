@@ -116,7 +116,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
         tellOnce(tell, error, prepared)
       },
       drop: reason => this.#passOver(command, statement.text, reason),
-      holdUp: recovery => this.#holdUp(statement, command, recovery),
+      blockQueue: recovery => this.#blockQueue(statement, command, recovery),
     })
   }
 
@@ -128,7 +128,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     })
   }
 
-  #holdUp(statement: Statement, command: Command, recovery: Recovery): Probe {
+  #blockQueue(statement: Statement, command: Command, recovery: Recovery): Probe {
     const { execute } = command
     let startProbe: (() => void) | undefined
     let executing = false

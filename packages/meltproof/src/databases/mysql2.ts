@@ -67,7 +67,7 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
     pool.getConnection = original
     releaseConnection(connection)
     pool.getConnection = getConnection
-    if (out.delete(connection)) ours.line.free()
+    if (out.delete(connection)) ours.queue.free()
   }
   pool.getConnection = callback => {
     // The pool calls back in the context of the caller that released a connection.

@@ -100,7 +100,7 @@ export class BoundClient extends BoundConnection<PgClient> {
         nextTick(answer, error)
       },
       drop: reason => this.#drop(statement, query, reason),
-      holdUp: recovery => {
+      blockQueue: recovery => {
         const gate = new PgGate(recovery)
         linesOf(this.#client).queue.unshift(gate)
         return needed => gate.probe(needed)

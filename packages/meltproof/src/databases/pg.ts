@@ -81,7 +81,7 @@ function lend(pool: BoundPool<PgClient>, bound: BoundClient | undefined, loan: L
   const original = client.release
   const giveBack = (error?: unknown): void => {
     original?.(error)
-    pool.line.free()
+    pool.queue.free()
     client.removeListener('error', ignore)
   }
   loan.giveBack = giveBack

@@ -9,13 +9,13 @@ export interface Handle {
   isRunning(): boolean
   /** Gives this error to the caller. */
   tell(error: Error): void
-  /** Called for a waiting statement. In its turn, BoundConnection.passedOver() is called instead of sending it. */
+  /** Called for a waiting statement. It is not sent: when its turn comes, BoundConnection.passedOver() is called. */
   drop(reason: Error): void
   /**
    * Called for a running statement. Nothing else may be sent until the recovery is over. Returns the function that
    * begins the round trip.
    */
-  holdUp(recovery: Recovery): Probe
+  blockQueue(recovery: Recovery): Probe
 }
 
 export class Statement {
@@ -25,27 +25,27 @@ export class Statement {
   readonly call: Call | undefined
   budget: Budget
   /** The statement runs in the grace period after the end of its budget. */
-  graced: boolean
+  hasGrace: boolean
   handle: Handle | undefined
   /** The caller has received an error of meltproof. */
-  told = false
+  hasFailedForCaller = false
   over = false
   /** The server answered with an error. */
   failed = false
   onOver: (() => void) | undefined
 
-  constructor(text: string, within: Budget | undefined, budget: Budget, graced: boolean, call: Call | undefined) {
+  constructor(text: string, within: Budget | undefined, budget: Budget, hasGrace: boolean, call: Call | undefined) {
     this.text = text
     this.within = within
     this.budget = budget
-    this.graced = graced
+    this.hasGrace = hasGrace
     this.call = call
   }
 
   /** Gives the caller an error instead of the answer. */
   fail(error: Error): void {
-    if (this.told) return
-    this.told = true
+    if (this.hasFailedForCaller) return
+    this.hasFailedForCaller = true
     this.budget.settle()
     this.call?.end(error)
     this.handle?.tell(error)

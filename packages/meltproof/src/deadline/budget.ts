@@ -9,7 +9,7 @@ import { type FairTimer, startFairTimer } from './fair-timer.ts'
 
 export interface BudgetOptions {
   readonly parent?: Budget | undefined
-  /** True if another process enforces the deadline too, such as a client: stalls do not extend it. @default false */
+  /** True if another process, such as a client, also enforces the deadline: stalls do not extend it. @default false */
   readonly hard?: boolean
   readonly phase?: DeadlineFacts['phase']
   readonly what?: string | undefined

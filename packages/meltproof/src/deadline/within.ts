@@ -9,8 +9,8 @@ export interface WithinOptions {
   /** If less time than this is left, ms, the work is not started, because it could not finish. @default 1 */
   readonly needsMs?: number
   /**
-   * Another signal that ends the work early; the promise rejects with its reason. A reason that is no Error becomes the
-   * `cause` of an AbortError, as in Node's own functions.
+   * Another signal that ends the work early; the promise rejects with its reason. A reason that is not an Error becomes
+   * the `cause` of an AbortError, as in Node's own functions.
    */
   readonly signal?: AbortSignal
 }
@@ -74,7 +74,7 @@ export function remaining(): number {
   return currentBudget()?.remainingMs() ?? Number.POSITIVE_INFINITY
 }
 
-/** Drivers of databases write to the errors that they get, so every budget ends with an Error. */
+/** Database drivers set properties on the errors they get, so every budget ends with an Error. */
 function reasonOf({ reason }: AbortSignal): Error {
   // An error may come from another realm, for example in Jest.
   if (reason instanceof Error || reason instanceof DOMException || types.isNativeError(reason)) return reason

@@ -1,12 +1,13 @@
 /**
  * Makes the line that the agent sends to HAProxy: how many requests the service accepts at once (`maxconn`), and
- * whether it accepts any (the weight). docs/deploy/haproxy.md has the numbers with their reasons. Pure: figures and the
- * time in, a line out.
+ * whether it accepts any (the weight). docs/deploy/haproxy.md has the numbers with their reasons. Pure: turns figures
+ * and the time into a line.
  *
- * - Open: the number is high enough to limit nothing; after an overload it doubles at each check until it is.
- * - Held: from the first sheds, or once the number is reached while the service is busy or requests wait at a known
- *   limit, until the service is no longer busy. The number is the limit, plus requests without a permit, plus a short
- *   queue in this process.
+ * - Open: the number is high enough to limit nothing. After an overload it doubles at each check until it reaches OPEN
+ *   or twice the open requests, whichever is more.
+ * - Held: HAProxy is limited. This begins with the first shed, or when the number is reached while the service is busy
+ *   or while requests wait at a known limit. It ends when the service has rested. The number is the limit, plus
+ *   requests without a permit, plus a short queue in this process.
  */
 import type { GuardStats } from '../server/guard.ts'
 

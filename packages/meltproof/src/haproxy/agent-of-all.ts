@@ -25,8 +25,8 @@ export function serveAgent(address: Address, guards: () => readonly Guard[], war
     server,
     address,
     warn,
-    says: {
-      alone: "answers HAProxy's agent checks with the figures of this worker only",
+    warnings: {
+      unreachable: "answers HAProxy's agent checks with the figures of this worker only",
       none: "cannot answer HAProxy's agent checks",
     },
     all,

@@ -35,7 +35,7 @@ export class Balancers {
 export class AgentServer {
   readonly server: Server
   readonly #figures: () => Promise<Figures | undefined> | Figures | undefined
-  readonly #isHeld: () => void
+  readonly #onLimited: () => void
   readonly #advice = new Advice()
   readonly #balancers = new Balancers()
   /** Sockets, oldest first. */
@@ -44,10 +44,13 @@ export class AgentServer {
   /** After {@link release}, balancers that have not yet received a line without a limit. */
   #toRelease: Set<string> | undefined
 
-  /** @param isHeld called when a balancer has read a number that limits it */
-  constructor(figures: () => Promise<Figures | undefined> | Figures | undefined, isHeld: () => void = () => undefined) {
+  /** @param onLimited called when a balancer has read a number that limits it */
+  constructor(
+    figures: () => Promise<Figures | undefined> | Figures | undefined,
+    onLimited: () => void = () => undefined,
+  ) {
     this.#figures = figures
-    this.#isHeld = isHeld
+    this.#onLimited = onLimited
     this.server = createServer({ allowHalfOpen: true }, socket => this.#answer(socket))
     this.server.unref()
   }
@@ -75,7 +78,7 @@ export class AgentServer {
     // HAProxy disconnects when it has read the line.
     socket.on('close', () => {
       this.#sockets.delete(socket)
-      if (this.#advice.holds) this.#isHeld()
+      if (this.#advice.holds) this.#onLimited()
     })
     socket.setTimeout(PATIENCE_MS, () => socket.destroy())
     // Reads the text of `agent-send`: closing a socket with unread bytes resets it, and the line may be lost.

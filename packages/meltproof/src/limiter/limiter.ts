@@ -3,7 +3,7 @@ import { nameLimiter } from '../named-figures.ts'
 import { checkNumber } from '../options.ts'
 import type { GateStats } from '../process-gate.ts'
 import { checkLimiterOptions, type LimiterOptions, type RunOptions } from './options.ts'
-import { Work } from './run.ts'
+import { LimiterWork } from './run.ts'
 
 export interface LimiterStats extends GateStats {
   /** True once drain() was called. */
@@ -48,14 +48,14 @@ const MOST_DRAIN_MS = 3_600_000
  */
 export function limiter(options: LimiterOptions = {}): Limiter {
   const checked = checkLimiterOptions(options)
-  const work = new Work(checked)
+  const work = new LimiterWork(checked)
   const { name } = checked
-  const unname = name === undefined ? undefined : nameLimiter(name, () => work.turns.gate.stats())
+  const unname = name === undefined ? undefined : nameLimiter(name, () => work.gate.processGate.stats())
   return {
     run: (fn, runOptions) => work.run(fn, runOptions),
-    stats: () => ({ ...work.turns.gate.stats(), draining: work.draining !== undefined }),
-    pressure: () => work.turns.gate.load.pressure(now()),
-    explain: () => work.turns.gate.explain('run that was shed'),
+    stats: () => ({ ...work.gate.processGate.stats(), draining: work.draining !== undefined }),
+    pressure: () => work.gate.processGate.load.pressure(now()),
+    explain: () => work.gate.processGate.explain('run that was shed'),
     drain: (timeoutMs = DRAIN_MS) => {
       checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
       work.draining ??= work.drain(timeoutMs)
@@ -63,7 +63,7 @@ export function limiter(options: LimiterOptions = {}): Limiter {
     },
     close: () => {
       unname?.()
-      work.turns.gate.failOpen.open()
+      work.gate.processGate.failOpen.open()
     },
   }
 }

@@ -8,7 +8,7 @@ import type { Budget } from '../deadline/budget.ts'
 import { currentBudget } from '../deadline/context.ts'
 import { showThrown } from '../options.ts'
 import { type Memory, processMemory } from '../signals/memory.ts'
-import { Turn, Turns } from '../turns.ts'
+import { GatedWork, WorkGate } from '../work-gate.ts'
 import { warn } from '../warnings.ts'
 import { type CheckedLimiterOptions, type CheckedRun, checkRun, type RunOptions } from './options.ts'
 import { ShedError } from './shed-error.ts'
@@ -17,10 +17,10 @@ type Settle = (value: unknown) => void
 
 const running = new AsyncLocalStorage<Run>()
 
-class Run extends Turn<Run> {
+class Run extends GatedWork<Run> {
   holdsMemory = false
   readonly answerBy: number
-  readonly #work: Work
+  readonly #work: LimiterWork
   readonly #fn: () => unknown
   readonly #resolve: Settle
   readonly #reject: Settle
@@ -33,7 +33,7 @@ class Run extends Turn<Run> {
   #context: AsyncResource | undefined
   #stopWatching: (() => void) | undefined
 
-  constructor(work: Work, fn: () => unknown, { level, signal }: CheckedRun, resolve: Settle, reject: Settle) {
+  constructor(work: LimiterWork, fn: () => unknown, { level, signal }: CheckedRun, resolve: Settle, reject: Settle) {
     super()
     this.#work = work
     this.#fn = fn
@@ -132,8 +132,8 @@ class Run extends Turn<Run> {
   }
 }
 
-export class Work {
-  readonly turns: Turns<Run>
+export class LimiterWork {
+  readonly gate: WorkGate<Run>
   draining: Promise<boolean> | undefined
   readonly #memory: Memory | undefined
   /** Number of runs that wait or run. */
@@ -142,7 +142,7 @@ export class Work {
 
   constructor({ limit, sheds }: CheckedLimiterOptions) {
     this.#memory = sheds ? processMemory() : undefined
-    this.turns = new Turns<Run>({
+    this.gate = new WorkGate<Run>({
       isOurs: true,
       limit,
       tuning: sheds ? PROMPT_TUNING : PATIENT_TUNING,
@@ -177,7 +177,7 @@ export class Work {
     return new Promise(resolve => {
       const timer = setTimeout(() => {
         resolve(false)
-        this.turns.close()
+        this.gate.close()
       }, timeoutMs).unref()
       this.#onIdle = () => {
         clearTimeout(timer)
@@ -188,32 +188,32 @@ export class Work {
   }
 
   settled(run: Run): void {
-    this.turns.end(run, true)
+    this.gate.end(run, true)
     this.#ended(run)
   }
 
   givenUp(run: Run): void {
     if (run.waits) {
-      this.turns.leave(run)
+      this.gate.leave(run)
       this.#ended(run)
-    } else this.turns.giveUp(run)
+    } else this.gate.giveUp(run)
   }
 
   shed(run: Run, reason: ShedReason): void {
-    const { gate } = this.turns
+    const { processGate } = this.gate
     const nowMs = now()
-    gate.countShed(reason, nowMs, reason === 'memory' ? this.#memory?.fullOf(nowMs) : undefined)
-    run.fail(new ShedError(gate.sheds.last!, nowMs - run.arrivedAt))
+    processGate.countShed(reason, nowMs, reason === 'memory' ? this.#memory?.fullOf(nowMs) : undefined)
+    run.fail(new ShedError(processGate.sheds.last!, nowMs - run.arrivedAt))
     this.#ended(run)
   }
 
   #decide(run: Run): Decision {
     if (run.nested) return 'start'
-    const { gate } = this.turns
+    const { processGate } = this.gate
     const isShort = this.#memory?.refuses(false, run.arrivedAt)
     const reason = this.draining !== undefined ? 'closing' : isShort ? 'memory' : undefined
-    if (reason === undefined || gate.failOpen.isOpen) return this.turns.ask(run)
-    gate.load.offered(run.arrivedAt)
+    if (reason === undefined || processGate.failOpen.isOpen) return this.gate.ask(run)
+    processGate.load.offered(run.arrivedAt)
     return reason
   }
 

@@ -86,17 +86,17 @@ export function measure(
     feed(boundFor(message, route), record, totalMs + lateMs >= slowMs, 1, arrivedAtMs + totalMs, request)
     seen(message, route)
   }
-  const bySort = new Map<string, Bound<ShedRecord>>()
+  const byLabels = new Map<string, Bound<ShedRecord>>()
   const onShed = (message: ShedMessage): void => {
     if (!isMeasured(message)) return
     const { record, server, request } = message
     const { method, reason, count } = record
     const left = reason === LEFT
     const scheme = schemeOf(server)
-    const sort = `${scheme} ${method} ${left}`
+    const key = `${scheme} ${method} ${left}`
     const answer = left ? { status: undefined, error: 'aborted' } : { status: 503, error: 'shed' }
-    const bound = bySort.get(sort) ?? shedSeries({ method, scheme, route: undefined, ...answer })
-    bySort.set(sort, bound)
+    const bound = byLabels.get(key) ?? shedSeries({ method, scheme, route: undefined, ...answer })
+    byLabels.set(key, bound)
     feed(bound, record, false, count, record.atMs, request)
   }
   const errorOf = boundedNames(MOST_ERRORS)

@@ -13,7 +13,7 @@ import { LABELS, type LabelName, type Labels } from './labels.ts'
 import { measure, type Series } from './measuring.ts'
 import { type GuardLike, type Metric, METRICS } from './metrics.ts'
 import { checkObserveOptions, type ObserveOptions } from './options.ts'
-import { OwedRecords } from './owed-records.ts'
+import { DeferredRecords } from './deferred-records.ts'
 import { type Api, openTelemetryApi } from './peer.ts'
 import { spansOfSheds } from './shed-spans.ts'
 
@@ -41,9 +41,9 @@ export function instrument(guard: GuardLike, options: InstrumentOptions = {}): (
   const api = openTelemetryApi()
   const meter = api.metrics.getMeter('meltproof')
   const wanted = httpMetrics ? METRICS : METRICS.flatMap(withoutOthersRequests)
-  const owed = new OwedRecords()
+  const deferred = new DeferredRecords()
   const makers = new Map(
-    wanted.filter(({ read }) => read === undefined).map(metric => [metric, seriesMaker(meter, metric, owed)]),
+    wanted.filter(({ read }) => read === undefined).map(metric => [metric, seriesMaker(meter, metric, deferred)]),
   )
   const closeShedSpans = spansOfSheds(api, guard)
   const spans = spansOfRequests(api)
@@ -73,7 +73,7 @@ export function instrument(guard: GuardLike, options: InstrumentOptions = {}): (
   return () => {
     stopReading()
     close()
-    owed.end()
+    deferred.end()
     closeShedSpans()
     spans.close()
   }
@@ -102,7 +102,7 @@ function withoutOthersRequests({ request, ...metric }: Metric): Metric[] {
 function seriesMaker(
   meter: Meter,
   { otel, kind, unit, help }: Metric,
-  owed: OwedRecords,
+  deferred: DeferredRecords,
 ): (attributes: Attributes) => Series {
   const described = { unit, description: help }
   if (kind === 'histogram') {
@@ -110,7 +110,7 @@ function seriesMaker(
     const histogram = meter.createHistogram(otel, { ...described, advice })
     return attributes => {
       const take = (value: number): void => histogram.record(value, attributes)
-      return { add: (value, times) => (times === 1 ? take(value) : owed.owe(take, value, times)) }
+      return { add: (value, times) => (times === 1 ? take(value) : deferred.defer(take, value, times)) }
     }
   }
   const counter = meter.createCounter(otel, described)

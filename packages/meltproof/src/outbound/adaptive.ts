@@ -8,7 +8,7 @@ import { PROMPT_TUNING } from '../admission/gate.ts'
 import type { ShedReason } from '../admission/sheds.ts'
 import { now } from '../clock.ts'
 import { MeltproofError } from '../errors.ts'
-import { Turn, Turns } from '../turns.ts'
+import { GatedWork, WorkGate } from '../work-gate.ts'
 import { Circuit } from './circuit.ts'
 import { limiterBelow } from './limiter-below.ts'
 import { Refusals } from './refusals.ts'
@@ -48,14 +48,14 @@ export class AdaptiveLimits {
 
   /** Starts all waiting calls, and stops limiting. */
   open(): void {
-    for (const { turns } of this.#origins.values()) turns.gate.failOpen.open()
+    for (const { gate } of this.#origins.values()) gate.processGate.failOpen.open()
   }
 }
 
 export class AdaptiveOrigin {
   /** Number of calls that wait or are in flight. */
   calls = 0
-  readonly turns: Turns<CallTurn>
+  readonly gate: WorkGate<GatedCall>
   readonly #origin: string
   readonly #circuit = new Circuit()
   readonly #refusals = new Refusals()
@@ -64,10 +64,10 @@ export class AdaptiveOrigin {
 
   constructor(origin: string, onFailure: (error: unknown) => void) {
     this.#origin = origin
-    this.turns = new Turns({
+    this.gate = new WorkGate({
       isOurs: false,
       limit: undefined,
-      instead: learned => limiterBelow(() => this.#refusals.limit, learned),
+      wrapLimiter: learned => limiterBelow(() => this.#refusals.limit, learned),
       tuning: PROMPT_TUNING,
       levels: false,
       onFailure,
@@ -75,60 +75,60 @@ export class AdaptiveOrigin {
   }
 
   /** Returns an error when the call must not start. */
-  ask(turn: CallTurn): 'start' | 'wait' | Error {
-    if (this.turns.gate.failOpen.isOpen) return 'start'
-    if (this.#circuit.refuses(turn.arrivedAt)) return this.#dead()
-    if (this.#refusals.refuses(turn.route, turn.arrivedAt, Math.random())) return this.#refusing(turn.route)
-    if (this.#probes(turn.arrivedAt)) return 'start'
-    const decision = this.turns.ask(turn)
+  ask(call: GatedCall): 'start' | 'wait' | Error {
+    if (this.gate.processGate.failOpen.isOpen) return 'start'
+    if (this.#circuit.refuses(call.arrivedAt)) return this.#dead()
+    if (this.#refusals.refuses(call.route, call.arrivedAt, Math.random())) return this.#refusing(call.route)
+    if (this.#probes(call.arrivedAt)) return 'start'
+    const decision = this.gate.ask(call)
     return decision === 'start' || decision === 'wait' ? decision : this.shed(decision)
   }
 
   #probes(nowMs: number): boolean {
-    const { inflight, limit } = this.turns.gate.inner
-    if (inflight < limit) this.#noteLifeSign(nowMs)
+    const { inflight, limit } = this.gate.processGate.admission
+    if (inflight < limit) this.#noteSignOfLife(nowMs)
     if (nowMs < this.#probeAt) return false
     this.#silentMs = Math.min(2 * this.#silentMs, LONGEST_SILENCE_MS)
     this.#probeAt = nowMs + this.#silentMs
     return true
   }
 
-  #noteLifeSign(nowMs: number): void {
+  #noteSignOfLife(nowMs: number): void {
     this.#silentMs = SILENT_MS
     this.#probeAt = nowMs + SILENT_MS
   }
 
-  /** Counts a call that was served or refused. Must be called before its turn ends: that end starts the next call. */
-  decided(turn: CallTurn, refused: boolean): void {
+  /** Counts a call that was served or refused. Must be called before the call ends: that end starts the next call. */
+  decided(call: GatedCall, refused: boolean): void {
     const nowMs = now()
-    if (refused) this.#refusals.refused(turn.route, nowMs)
-    else this.#refusals.served(turn.route, nowMs)
+    if (refused) this.#refusals.refused(call.route, nowMs)
+    else this.#refusals.served(call.route, nowMs)
     // A probe has no permit, so its `startedAt` is not set.
-    if (turn.startedAt > 0) this.#refusals.ended(turn.route, refused, turn.startedAt, turn.inFlightAtStart, nowMs)
+    if (call.startedAt > 0) this.#refusals.ended(call.route, refused, call.startedAt, call.inFlightAtStart, nowMs)
   }
 
   /** The head of an answer has arrived. */
-  alive(turn: CallTurn): void {
+  alive(call: GatedCall): void {
     this.#circuit.answered()
-    this.#noteLifeSign(now())
+    this.#noteSignOfLife(now())
     // The probe shows that the origin answers again. Earlier calls may never get an answer, so their permits are freed.
-    if (!turn.inService) this.turns.giveUpBefore(turn.arrivedAt, each => !each.headArrived)
+    if (!call.inService) this.gate.giveUpBefore(call.arrivedAt, each => !each.headArrived)
   }
 
-  failed(turn: CallTurn): void {
+  failed(call: GatedCall): void {
     const nowMs = now()
     // The `startedAt` of a probe is not set.
-    this.#circuit.failed(nowMs, nowMs - Math.max(turn.startedAt, turn.arrivedAt))
-    if (this.#circuit.open) this.turns.turnAway(waiting => waiting.tell(this.#dead()))
+    this.#circuit.failed(nowMs, nowMs - Math.max(call.startedAt, call.arrivedAt))
+    if (this.#circuit.open) this.gate.turnAway(waiting => waiting.tell(this.#dead()))
   }
 
   shed(reason: ShedReason): Error {
-    const { gate } = this.turns
-    gate.countShed(reason, now())
+    const { processGate } = this.gate
+    processGate.countShed(reason, now())
     return new MeltproofError(
       'MELTPROOF_OUTBOUND_FULL',
-      `The call to ${this.#origin} was not started: ${gate.inner.inflight} calls to it are in flight (its learned limit is ` +
-        `near), ${gate.inner.queued} wait, and this one would have waited too long (${reason}). Calls arrive faster than ` +
+      `The call to ${this.#origin} was not started: ${processGate.admission.inflight} calls to it are in flight (its learned limit is ` +
+        `near), ${processGate.admission.queued} wait, and this one would have waited too long (${reason}). Calls arrive faster than ` +
         'the origin answers them.',
     )
   }
@@ -151,11 +151,11 @@ export class AdaptiveOrigin {
 }
 
 /** One call at the gate of its origin. */
-export class CallTurn extends Turn<CallTurn> {
+export class GatedCall extends GatedWork<GatedCall> {
   readonly answerBy: number
   readonly #origin: AdaptiveOrigin
   readonly #onRefused: (error: Error) => void
-  #onTurn: (() => void) | undefined
+  #onStart: (() => void) | undefined
   #state: 'waits' | 'runs' | 'ended' = 'waits'
   readonly refusal: Error | undefined
   headArrived = false
@@ -187,18 +187,18 @@ export class CallTurn extends Turn<CallTurn> {
   }
 
   /** Calls `go` when the call may start, unless the call has already ended. */
-  onTurn(go: () => void): void {
-    this.#onTurn = AsyncResource.bind(go)
+  onStart(go: () => void): void {
+    this.#onStart = AsyncResource.bind(go)
   }
 
   begin(): void {
     this.#runs()
-    this.#onTurn?.()
+    this.#onStart?.()
   }
 
   #runs(): void {
     this.#state = 'runs'
-    this.inFlightAtStart = this.#origin.turns.gate.inner.inflight
+    this.inFlightAtStart = this.#origin.gate.processGate.admission.inflight
   }
 
   refuse(reason: ShedReason): void {
@@ -226,7 +226,7 @@ export class CallTurn extends Turn<CallTurn> {
   answered(): void {
     if (this.#leave() !== 'runs') return
     this.#origin.alive(this)
-    this.#origin.turns.end(this, this.#refused !== true)
+    this.#origin.gate.end(this, this.#refused !== true)
   }
 
   /** The call got no answer. */
@@ -239,8 +239,8 @@ export class CallTurn extends Turn<CallTurn> {
   /** The caller has cancelled the call, which says nothing about the origin. */
   cancelled(): void {
     const was = this.#leave()
-    if (was === 'waits') this.#origin.turns.leave(this)
-    else if (was === 'runs') this.#origin.turns.end(this, false)
+    if (was === 'waits') this.#origin.gate.leave(this)
+    else if (was === 'runs') this.#origin.gate.end(this, false)
   }
 
   #leave(): 'waits' | 'runs' | 'ended' {

@@ -9,12 +9,12 @@ import { type Chain, CRITICALITY_FIELD, currentChain, NO_RETRY_FIELD } from '../
 import { calls } from '../channels.ts'
 import { now } from '../clock.ts'
 import type { OpenCall, OutboundOutcome, OutboundRecord, Scope } from '../record.ts'
-import type { CallTurn } from './adaptive.ts'
+import type { GatedCall } from './adaptive.ts'
 import { type Attempt, currentAttempt } from './attempt.ts'
 import type { Bounds } from './bounds.ts'
 import { callRoute } from './call-route.ts'
 import { type Fields, type Given, type Headers, headerOf } from './headers.ts'
-import { CallLimiter, type Carrier } from './limiter.ts'
+import { CallLimiter, type Carrier } from './call-limiter.ts'
 import { codeOf, outcomeOf, textOf } from './outcome.ts'
 import { callBegins } from './scope.ts'
 
@@ -84,7 +84,7 @@ export class Call implements OutboundRecord, OpenCall {
     if (limits instanceof Error) call.#refusal = limits
     else if (limits !== undefined) {
       call.#limiter = new CallLimiter(bounds!, origin, limits, carrier!, () => `${method} ${call.route ?? ''}`)
-      call.#refusal = call.#limiter.turn?.refusal
+      call.#refusal = call.#limiter.gated?.refusal
     }
     return call
   }
@@ -125,10 +125,10 @@ export class Call implements OutboundRecord, OpenCall {
     return this.#refusal
   }
 
-  /** The call's turn, while it waits at the gate of its origin. The client must not send a call that waits. */
-  get waitsFor(): CallTurn | undefined {
-    const turn = this.#limiter?.turn
-    return turn?.waits === true ? turn : undefined
+  /** Defined while the call waits at the gate of its origin: the client must not send it yet. */
+  get waitsFor(): GatedCall | undefined {
+    const gated = this.#limiter?.gated
+    return gated?.waits === true ? gated : undefined
   }
 
   /** A connection is being opened for the call. */

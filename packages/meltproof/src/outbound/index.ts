@@ -1,4 +1,4 @@
-/** meltproof/outbound: no call hangs for ever, and none times out because of this process's own stalls. */
+/** meltproof/outbound: no call hangs for ever, and a stall of this process extends limits, at most twofold. */
 export { DeadlineExceededError } from '../deadline/deadline-error.ts'
 export { bound, install, type Uninstall } from './install.ts'
 export type { CallLimits, OutboundLimits } from './limits.ts'

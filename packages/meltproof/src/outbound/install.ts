@@ -1,5 +1,5 @@
 import { pid } from 'node:process'
-import { tellsTiers } from '../chain.ts'
+import { informsTiers } from '../chain.ts'
 import { warn } from '../warnings.ts'
 import { markBound, unknownClient } from './bound-client.ts'
 import { Bounds, installed } from './bounds.ts'
@@ -14,8 +14,8 @@ export type Uninstall = () => void
 
 /**
  * Limits all HTTP calls of the process: those of `fetch`, undici, `node:http`, `node:https` and everything built on
- * them. A stall of this process's event loop does not make a call time out. A second install() replaces the limits, and
- * the uninstall function of the first then does nothing.
+ * them. A stall of this process's event loop extends the limits, at most twofold. A second install() replaces the
+ * limits, and the uninstall function of the first then does nothing.
  *
  * @example install({ origins: { 'https://reports.internal': { totalMs: 60_000 } } })
  * @throws MeltproofError for an unknown option, a value out of range or a malformed origin.
@@ -41,7 +41,7 @@ export function bound<T extends object>(dispatcher: T, limits: OutboundLimits = 
     patched.dispatch = (options, handler) => dispatchBounded(bounds, dispatcher, original, options, handler)
     // undici publishes each request when it leaves the queue of its Pool. The call needs that event.
     useUndiciRequests()
-    if (bounds.limits.tells) tellsTiers()
+    if (bounds.limits.tells) informsTiers()
   }
   return dispatcher
 }
@@ -72,7 +72,7 @@ export function installLimits(limits: LimitTable, onFirst?: () => void): Uninsta
   installed.bounds = bounds
   parts.push(adoptDispatchers(), useUndiciRequests(), useNodeHttp(), guardConnects(bounds))
   if (limits.adapts) parts.push(holdRequests())
-  if (limits.tells) parts.push(tellsTiers())
+  if (limits.tells) parts.push(informsTiers())
   // `meltlab audit` reads the limits to see whether calls are limited.
   shared[CURRENT] = Object.assign(uninstall, { everywhere: limits.everywhere })
   return uninstall

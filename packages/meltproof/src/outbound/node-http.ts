@@ -10,11 +10,11 @@ import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers'
 import { installed } from './bounds.ts'
 import { Call, isObserved } from './call.ts'
-import type { Carrier } from './limiter.ts'
+import type { Carrier } from './call-limiter.ts'
 import { sharedListeners } from './listeners.ts'
 import { originOf } from './origin.ts'
 import type { CallProgress } from './phases.ts'
-import { survives } from './unheard.ts'
+import { keepFromEndingProcess } from './without-listener.ts'
 
 /** Property of a request and its response. A WeakMap would cost more, in garbage collection, than the call. */
 const CARRIER: unique symbol = Symbol('meltproof.carrier')
@@ -43,8 +43,8 @@ export const useNodeHttp: () => () => void = sharedListeners({
 })
 
 /**
- * Holds requests to origins with a learned limit back from their agents, until it is known whether they must wait: Node
- * announces a request only after its agent has received it. Agents with their own addRequest() are not changed.
+ * Holds back requests to origins with a learned limit, until it is known whether they must wait: Node announces a
+ * request only after its agent has received it. Agents with their own addRequest() are not changed.
  */
 export function holdRequests(): () => void {
   const prototype = Agent.prototype as unknown as { addRequest(request: Request, ...rest: unknown[]): void }
@@ -81,7 +81,7 @@ function give(request: Request, go: () => void): void {
     go()
   } catch (error) {
     request[CARRIER]?.call?.end(error)
-    survives(request, error as Error)
+    keepFromEndingProcess(request, error as Error)
     request.destroy(error as Error)
     emitError(request, error as Error)
   }
@@ -142,16 +142,16 @@ class RequestCarrier implements Carrier {
     request.on('finish', onFinish)
     // 'close' is emitted once for every request: after the body of the answer, after an error or after an upgrade.
     request.on('close', onClose)
-    const turn = call.waitsFor
-    if (turn === undefined) return
+    const waiting = call.waitsFor
+    if (waiting === undefined) return
     const go = request[HELD]
     if (go === undefined) {
-      turn.cancelled() // This agent's requests cannot be held back.
+      waiting.cancelled() // This agent's requests cannot be held back.
       return
     }
     request[HELD] = undefined
     this.#waits = true
-    turn.onTurn(() => {
+    waiting.onStart(() => {
       this.#waits = false
       give(request, go)
     })
@@ -191,7 +191,7 @@ class RequestCarrier implements Carrier {
   #refuse(error: Error): void {
     const request = this.#request
     this.call?.end(error)
-    survives(request, error)
+    keepFromEndingProcess(request, error)
     request.destroy(error)
     if (request[HELD] === undefined) nextTick(() => failQueued(request, error))
     else {
@@ -204,7 +204,8 @@ class RequestCarrier implements Carrier {
     this.call?.fail(error, this.progress().queued)
     const request = this.#request
     const response = this.#response
-    for (const emitter of [request, response, request.socket]) if (emitter != null) survives(emitter, error)
+    for (const emitter of [request, response, request.socket])
+      if (emitter != null) keepFromEndingProcess(emitter, error)
     if (response !== undefined) {
       // Ends the body as a broken connection does, but with this error, because Node's ECONNRESET gives no reason.
       const { destroy } = response

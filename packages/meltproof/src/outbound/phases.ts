@@ -110,7 +110,7 @@ export class CallPhases {
     const stageMs = this.#stageMs()
     if (this.#stage === 'idle' && progress.paused) this.paused()
     if (passed(this.#lastMs, stageMs)) {
-      if (!this.#gotOn(progress)) return { expired: this.#stage, limitMs: stageMs }
+      if (!this.#isProgressing(progress)) return { expired: this.#stage, limitMs: stageMs }
       // It is unknown when the progress happened, so a full limit starts here.
       this.#lastMs = nowMs
       passed(nowMs, stageMs)
@@ -128,7 +128,7 @@ export class CallPhases {
   }
 
   /** True if the peer is not to blame: the call waits for a connection, the request progresses, or this side pauses. */
-  #gotOn({ queued, paused, awaitingCaller, sentBytes }: CallProgress): boolean {
+  #isProgressing({ queued, paused, awaitingCaller, sentBytes }: CallProgress): boolean {
     if (this.#stage === 'connect') return queued
     if (this.#stage === 'first-byte') {
       const more = awaitingCaller || sentBytes !== this.#sentBytes

@@ -9,12 +9,12 @@ import { Throttle } from './throttle.ts'
 const MOST_ROUTES = 32
 const OTHERS = ''
 /**
- * The refusals concern only one route if the origin serves another one: a route with this many results, whose share of
- * refusals is less than half of the first one's, and lower by at least CLEARLY_LESS.
+ * The refusals concern only this route if another route, with at least MIN_RESULTS results, is refused less than half
+ * as often, and its share of refusals is lower by more than MIN_DIFFERENCE.
  */
-const ENOUGH_DECIDED = 20
+const MIN_RESULTS = 20
 const HALF_AS_OFTEN = 0.5
-const CLEARLY_LESS = 0.1
+const MIN_DIFFERENCE = 0.1
 
 export class Refusals {
   readonly #limit = new RefusalLimit()
@@ -51,8 +51,8 @@ export class Refusals {
     const own = this.#throttles.get(this.#keyOf(route))
     const share = own?.refusedShare(nowMs) ?? 0
     for (const other of this.#throttles.values()) {
-      if (other === own || other.decided(nowMs) < ENOUGH_DECIDED) continue
-      if (other.refusedShare(nowMs) < Math.min(HALF_AS_OFTEN * share, share - CLEARLY_LESS)) return true
+      if (other === own || other.decided(nowMs) < MIN_RESULTS) continue
+      if (other.refusedShare(nowMs) < Math.min(HALF_AS_OFTEN * share, share - MIN_DIFFERENCE)) return true
     }
     return false
   }

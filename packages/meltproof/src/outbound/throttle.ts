@@ -19,11 +19,11 @@ const LEAST_PAUSE_MS = 100
 const MOST_PAUSE_MS = 1_000
 
 /**
- * Throttling is judged by this many calls that went out while it was active. If more than ALL_REFUSED of them were
- * served, but at most MAX_HELPED_SHARE, it does not help, and pauses for FUTILE_MS, twice as long each time.
+ * Throttling is judged by this many calls that went out while it was active. It does not help if the served share of
+ * these calls is between MIN_SERVED_SHARE and MAX_HELPED_SHARE; then it pauses, twice as long each time.
  */
 const JUDGED = 100
-const ALL_REFUSED = 0.05
+const MIN_SERVED_SHARE = 0.05
 const MAX_HELPED_SHARE = 0.35
 const FUTILE_MS = 10_000
 const LONGEST_FUTILE_MS = 300_000
@@ -109,7 +109,7 @@ export class Throttle {
     const share = this.#judgedServed / this.#judged
     this.#judged = 0
     this.#judgedServed = 0
-    if (share < ALL_REFUSED || share > MAX_HELPED_SHARE) return
+    if (share < MIN_SERVED_SHARE || share > MAX_HELPED_SHARE) return
     this.#futileUntil = nowMs + this.#futileMs
     this.#futileMs = Math.min(2 * this.#futileMs, LONGEST_FUTILE_MS)
   }

@@ -2,7 +2,7 @@
 import type { Bounds } from './bounds.ts'
 import { Call } from './call.ts'
 import type { Headers } from './headers.ts'
-import type { Carrier } from './limiter.ts'
+import type { Carrier } from './call-limiter.ts'
 import type { CallProgress } from './phases.ts'
 import { isBehindOthers } from './undici-client.ts'
 import type { CallbackHandler, Controller, ControllerHandler, DispatchOptions, Handler } from './undici-types.ts'

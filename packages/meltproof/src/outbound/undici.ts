@@ -20,7 +20,7 @@ import { normalOrigin } from './origin.ts'
 import { originOfDispatcher, valueUnder } from './undici-client.ts'
 import { BoundedCallbacks, BoundedController, BoundedHandler, Dispatched, methodOf } from './undici-handler.ts'
 import type { Dispatch, DispatchOptions, Handler } from './undici-types.ts'
-import { survives } from './unheard.ts'
+import { keepFromEndingProcess } from './without-listener.ts'
 
 // Requests, as undici publishes them ----------------------------------------------------------------------------
 
@@ -175,9 +175,9 @@ export function dispatchBounded(
   const refusal = carrier.call?.refusal
   const go = (): boolean => send(carrier, dispatcher, dispatch, { ...options, [CARRIER]: carrier }, carrier)
   if (refusal === undefined) {
-    const turn = carrier.call?.waitsFor
-    if (turn === undefined) return go()
-    turn.onTurn(() => {
+    const waiting = carrier.call?.waitsFor
+    if (waiting === undefined) return go()
+    waiting.onStart(() => {
       try {
         go()
       } catch (error) {
@@ -188,7 +188,7 @@ export function dispatchBounded(
   }
   const { body } = options as { body?: EventEmitter & { destroy?: (error: Error) => void } }
   if (typeof body?.destroy === 'function') {
-    if (typeof body.emit === 'function') survives(body, refusal)
+    if (typeof body.emit === 'function') keepFromEndingProcess(body, refusal)
     body.destroy(refusal)
   }
   carrier.fail(refusal)

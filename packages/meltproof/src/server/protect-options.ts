@@ -75,7 +75,7 @@ export interface ProtectOptions {
   /**
    * Identifies the client of a request: `'address'` (of the connection), a header field to which `proxies` of your
    * proxies append, or a function of the request. Under overload no client gets more than a fair share
-   * (docs/priorities.md). Cannot be combined with `criticality`, which has its own keys.
+   * (docs/priorities.md). Not with `criticality` (it has its own keys) or `criticalityHeader`.
    * @default clients are not distinguished
    * @example protect(server, { clientKey: { header: 'x-forwarded-for', proxies: 1 } })
    */
@@ -102,9 +102,9 @@ export interface ProtectOptions {
   readonly readiness?: string | ReadinessOptions
   /**
    * How long the server still accepts connections after `drain()`, ms; at most half of the time given to drain(). Set
-   * it to the time that balancers need to stop sending: probe interval times failures.
+   * it to the time that balancers need to stop sending: probe interval times failures, plus a second.
    * @default until no request has arrived or ended for one second, up to 5,000
-   * @example protect(server, { readiness: '/ready', drainDelayMs: 8000 }) // probed every 2 s, out after 3 failures
+   * @example protect(server, { readiness: '/ready', drainDelayMs: 7000 }) // probed every 2 s, out after 3 failures
    */
   readonly drainDelayMs?: number
   /**

@@ -35,8 +35,8 @@ import { safeWarning, type Warn } from '../warnings.ts'
 export type ProtectedServer = HttpServer | HttpsServer | Http2Server | Http2SecureServer
 
 /**
- * Protects a server of `node:http`, `node:https` or `node:http2`, so that it serves its full capacity under any load.
- * Call it before `listen()`, before or after a framework is attached.
+ * Protects a server of `node:http`, `node:https` or `node:http2`, so that it serves as many requests in time as it can,
+ * and rejects the rest. Call it before `listen()`, before or after a framework is attached.
  *
  * On a server that is already protected (for example by `--import meltproof/register`) it returns the existing guard.
  *
@@ -55,7 +55,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const tuning = deadlineMs === undefined ? GATE_TUNING : { ...GATE_TUNING, promiseMs: deadlineMs }
   let draining: Promise<boolean> | undefined
   const loadFigures = (nowMs: number): LoadFigures | undefined => {
-    const figures = path.gate.loadFigures(nowMs)
+    const figures = path.processGate.loadFigures(nowMs)
     // In a dry run no client gets a 503, so no shed is reported.
     return figures && dryRun ? { ...figures, shedPerS: 0 } : figures
   }
@@ -69,9 +69,9 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       const stats = { ...path.stats(), open, lanes: lanes.count, draining: draining !== undefined, dryRun }
       return stalls === undefined ? stats : { ...stats, stalls }
     },
-    pressure: () => path.gate.load.pressure(now()),
+    pressure: () => path.processGate.load.pressure(now()),
     explain: () => {
-      const sheds = path.gate.explain(dryRun ? 'request that would have been shed' : 'request that was shed')
+      const sheds = path.processGate.explain(dryRun ? 'request that would have been shed' : 'request that was shed')
       const stalls = stallNaming.figures
       return stalls === undefined ? sheds : `${sheds} ${stalls.explain()}`
     },
@@ -93,7 +93,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
     close: () => {
       path.shedding.records?.publishRest()
       if (guardOf(server) === guard) setGuard(server, undefined)
-      path.gate.failOpen.open()
+      path.processGate.failOpen.open()
       lanes.close()
       // A drain in progress still needs the open sockets and sessions.
       if (draining !== undefined) return
@@ -110,7 +110,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       headers: checked.shedHeaders,
       body: checked.shedBody,
       page: checked.shedPage,
-      pressure: () => path.gate.load.pressure(now()),
+      pressure: () => path.processGate.load.pressure(now()),
       reports,
     }),
     onFailure: error =>

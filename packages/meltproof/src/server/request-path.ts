@@ -3,6 +3,8 @@
  *
  *     arrive -> admit -> start | wait | shed -> run -> end
  *
+ * #decide() asks ServerGate.decide(), ProcessGate.ask(), Gate.offer() and StandingQueue.push(), each inside the former.
+ *
  * Most requests arrive at the parser, before a ServerResponse exists. The others arrive by an event of the server:
  * HTTP/2, requests injected by the app, upgrades without a listener, raw streams of HTTP/2 (gRPC).
  */
@@ -54,8 +56,8 @@ export interface PathOptions {
 
 export class RequestPath implements HeadHandler<Exchange>, Intercepted {
   readonly connections: Connections<Exchange> = new Connections(this)
-  readonly admission: ServerGate
-  readonly gate: ProcessGate<Exchange>
+  readonly serverGate: ServerGate
+  readonly processGate: ProcessGate<Exchange>
   readonly shedding: Shedding
   readonly #server: Server
   readonly #source: Source
@@ -83,17 +85,17 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     this.#shedBudget = policy.shedBudget ?? new ShedBudget(loopWorkedMs, cpuMs)
     this.#failOpen = new FailOpen({
       stepAside: () => {
-        this.gate.stop()
+        this.processGate.stop()
         this.#bodies?.stop()
         this.#interception.undo()
       },
       startWaiting: () => {
-        this.shedding.putOffNothing()
+        this.shedding.answerWithoutDelay()
         this.#startAll()
       },
       onFailure,
     })
-    this.admission = new ServerGate({
+    this.serverGate = new ServerGate({
       limiter,
       tuning,
       policy,
@@ -107,17 +109,17 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
       onGone: exchange => this.#end(exchange),
       answerMs: deadline && (request => answerMs(deadline, request)),
     })
-    this.gate = this.admission.process
+    this.processGate = this.serverGate.processGate
     this.#queues = new ConnectionQueues(server, (connection, exchange) => {
-      if (this.#failOpen.isOpen || this.#admit(connection, exchange)) this.#startNow(exchange)
+      if (this.#failOpen.isOpen || this.#admit(connection, exchange)) this.#passToNode(exchange)
     })
     this.shedding = new Shedding({
       source: this.#source,
       answers,
       queues: this.#queues,
       time: this.#shedBudget,
-      gate: this.gate,
-      askNode: exchange => this.#askNode(exchange),
+      gate: this.processGate,
+      shedThroughNode: exchange => this.#shedThroughNode(exchange),
       memory: policy.memory,
     })
     this.#runHandler = handlerOf({
@@ -140,7 +142,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
   }
 
   stats(): Omit<GuardStats, 'open' | 'lanes' | 'draining' | 'dryRun'> {
-    return { ...this.gate.stats(), exempt: this.admission.exempt, left: this.shedding.left }
+    return { ...this.processGate.stats(), exempt: this.serverGate.exempt, left: this.shedding.left }
   }
 
   lastAnswers(): void {
@@ -152,8 +154,8 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
 
   shedAll(): void {
     if (this.#failOpen.isOpen) return
-    this.shedding.putOffNothing()
-    this.#failOpen.guard(() => this.gate.inner.close())
+    this.shedding.answerWithoutDelay()
+    this.#failOpen.guard(() => this.processGate.admission.close())
   }
 
   // Arrive: from the parser, or by an event of the server.
@@ -164,26 +166,30 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
       if (this.connections.add(socket, connection => this.#onDisconnect(connection)) === undefined) return
       this.#bodies?.began()
       const nowMs = now()
-      this.admission.activeAt = nowMs
-      // The budget matters only while requests wait, and reading the turn adds a good part of a connection's own cost.
-      if (this.gate.inner.queued > 0) this.#shedBudget.spent(nowMs, loopTurn())
+      this.serverGate.activeAt = nowMs
+      // The budget matters only while requests wait, and reading the turn number is a noticeable part of the cost of a
+      // connection.
+      if (this.processGate.admission.queued > 0) this.#shedBudget.spent(nowMs, loopTurn())
     } catch (error) {
       this.#failOpen.fail(error)
     }
   }
 
-  /** Sheds with one write, without a request object, as is usual in a standing queue. False if Node must create one. */
+  /**
+   * Sheds with one write, without a request object. This is the usual case in a standing queue. Returns false if Node
+   * must create a request object.
+   */
   refuse(connection: Connection<Exchange>, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean {
-    const { admission, shedding } = this
-    if (admission.admitsAll || this.#failOpen.isOpen || !connection.quiet) return false
+    const { serverGate, shedding } = this
+    if (serverGate.admitsAll || this.#failOpen.isOpen || !connection.quiet) return false
     try {
       const nowMs = now()
       if (shedding.records?.wantsRequest(nowMs)) return false
-      const reason = admission.refuses(connection.socket, rawHeaders, url, nowMs)
+      const reason = serverGate.refuses(connection.socket, rawHeaders, url, nowMs)
       if (reason === undefined) return false
       const needs = describeHead(rawHeaders)
       if (needs.bodyBytes > 0 || needs.expects || !needs.namesHost) return false
-      admission.refused(nowMs)
+      serverGate.countRefused(nowMs)
       shedding.shedHead(connection, reason, needs.prefersHtml, keepAlive, nowMs)
       return true
     } catch (error) {
@@ -203,7 +209,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     const exchange = new Exchange(request, connection, keepAlive, now())
     if (connection.hasQueue) {
       // The request was pipelined behind a waiting one, and HTTP/1.1 answers in order.
-      this.#queues.join(connection, exchange)
+      this.#queues.waitBehind(connection, exchange)
       return 0
     }
     if (this.#failOpen.isOpen) {
@@ -226,7 +232,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     // `upgrade` is still true if Node has detached the connection from its parser, for a listener or to close it.
     if (request.upgrade) {
       connection.cut = true
-      this.#failOpen.guard(() => this.#onTaken(connection))
+      this.#failOpen.guard(() => this.#onProtocolChange(connection))
     }
     return answer
   }
@@ -234,13 +240,13 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
   onRequest(event: string, args: unknown[]): boolean {
     const request = args[0] as IncomingMessage
     const response = args[1] as AskedResponse
-    const exchange = this.#handedOnNow(request)
+    const exchange = this.#exchangeFor(request)
     if (exchange === undefined && !cameOverConnection(request, response)) return this.#interception.emit(event, ...args)
     if (this.shedding.leaving) this.#makeLast(request, response)
     if (exchange === undefined) {
       // Apps emit some requests a second time: a 'checkContinue' listener that accepts the request emits 'request'.
       if (this.#failOpen.isOpen || markOf(response)[ASKED]) return this.#interception.emit(event, ...args)
-      return this.#arriveLate(event, request, response)
+      return this.#arriveByEvent(event, request, response)
     }
     exchange.response = response
     response[ASKED] = exchange
@@ -262,11 +268,11 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     }
     if (asks === undefined) return this.#interception.emit('stream', ...args)
     // The two objects have the members of node:http's classes that the rest of the server uses.
-    return this.#arriveLate('stream', ...(asks as unknown as [IncomingMessage, ServerResponse]))
+    return this.#arriveByEvent('stream', ...(asks as unknown as [IncomingMessage, ServerResponse]))
   }
 
   /** Handles a request that did not arrive through a parser that meltproof wraps. */
-  #arriveLate(event: string, request: IncomingMessage, response: ServerResponse): boolean {
+  #arriveByEvent(event: string, request: IncomingMessage, response: ServerResponse): boolean {
     const exchange = new Exchange(request, undefined, true, now())
     exchange.response = response
     markOf(response)[ASKED] = exchange
@@ -305,21 +311,21 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
       try {
         response.on('close', () => this.#end(exchange))
         noteOverlap(this.#connectionOf(exchange), exchange)
-        starts = this.#settle(exchange, this.gate.ask(exchange, exchange.arrivedAt))
+        starts = this.#settle(exchange, this.processGate.ask(exchange, exchange.arrivedAt))
       } catch (error) {
         this.#failOpen.fail(error)
         starts = true
       }
     }
-    if (starts) this.#startNow(exchange)
+    if (starts) this.#passToNode(exchange)
   }
 
   // Admit: start, wait or shed.
 
   #decide(exchange: Exchange): Decision {
     const { arrivedAt } = exchange
-    if (this.#policy.dryRun) return decideDry(exchange, arrivedAt, this.admission, this.shedding)
-    return this.admission.decide(exchange, arrivedAt)
+    if (this.#policy.dryRun) return decideDry(exchange, arrivedAt, this.serverGate, this.shedding)
+    return this.serverGate.decide(exchange, arrivedAt)
   }
 
   /** Asks the gate about the next request of a connection. Returns true when it starts now. */
@@ -343,29 +349,29 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     return false
   }
 
-  /** Called when the gate has a permit for a request that has waited. */
+  /** Called when the gate has a permit for a request that has waited, and counts it: it must start or be dropped. */
   #start(exchange: Exchange): void {
-    if (exchange.shadowMs !== undefined) startShadow(exchange, this.gate)
+    if (exchange.shadowMs !== undefined) startShadow(exchange, this.processGate)
     else if (this.#connectionOf(exchange)?.socket.destroyed) {
-      if (!exchange.again) {
+      if (!exchange.resumesUpload) {
         this.#leave(exchange)
         this.shedding.clientLeft(exchange)
       }
-      this.gate.inner.drop(now(), 0, exchange)
-    } else if (!exchange.again && this.admission.memoryRefuses(exchange)) {
-      this.gate.inner.drop(now(), 0, exchange)
+      this.processGate.admission.drop(now(), 0, exchange)
+    } else if (!exchange.resumesUpload && this.serverGate.memoryRefuses(exchange)) {
+      this.processGate.admission.drop(now(), 0, exchange)
       this.#shed(exchange, 'memory')
     } else {
-      this.gate.permit(exchange, now())
+      this.processGate.permit(exchange, now())
       this.#leave(exchange)
-      this.#startNow(exchange)
+      this.#passToNode(exchange)
     }
   }
 
   /** Sheds a request that has waited. */
   #shed(exchange: Exchange, reason: ShedReason): void {
     if (exchange.shadowMs !== undefined) {
-      this.gate.countShed(reason, now())
+      this.processGate.countShed(reason, now())
       return
     }
     this.#leave(exchange)
@@ -373,52 +379,52 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
       this.#shedNow(exchange, reason)
     } catch (error) {
       this.#failOpen.fail(error)
-      this.#startNow(exchange)
+      this.#passToNode(exchange)
     }
   }
 
   #shedNow(exchange: Exchange, reason: ShedReason): void {
     // The handler of an upload may already have begun its answer. Then meltproof can no longer answer for it.
-    if (exchange.again && exchange.response!.headersSent) this.#startNow(exchange)
-    else if (exchange.again) shedUploadEnd(exchange, reason, this.shedding)
+    if (exchange.resumesUpload && exchange.response!.headersSent) this.#passToNode(exchange)
+    else if (exchange.resumesUpload) shedUploadEnd(exchange, reason, this.shedding)
     // Requests that Node itself rejects count as admitted, as they do without overload.
-    else if (!this.shedding.shed(exchange, reason)) this.gate.admitted++
+    else if (!this.shedding.shed(exchange, reason)) this.processGate.admitted++
   }
 
   /** Sheds every waiting request of the connection, in order, because an upgrade behind them cannot wait. */
   #shedQueue(connection: Connection<Exchange>): void {
-    this.shedding.answerOwed(connection)
-    const line = this.#takeLine(connection)
+    this.shedding.sendDelayed(connection)
+    const waiting = this.#takeWaiting(connection)
     this.#failOpen.guard(() => {
-      for (const exchange of line) {
+      for (const exchange of waiting) {
         if (connection.closing) break
         this.#shedNow(exchange, 'upgrade')
-        this.shedding.answerOwed(connection)
+        this.shedding.sendDelayed(connection)
       }
-      connection.resumeReading('line')
+      connection.resumeReading('pipeline')
     })
   }
 
   #leave(exchange: Exchange): void {
-    if (exchange.resume === undefined) this.#queues.move(exchange.connection!)
+    if (exchange.resume === undefined) this.#queues.next(exchange.connection!)
     else this.#apart.delete(exchange)
   }
 
-  #takeLine(connection: Connection<Exchange>): Exchange[] {
+  #takeWaiting(connection: Connection<Exchange>): Exchange[] {
     const { waiting } = connection
-    const line = this.#queues.takeAll(connection)
-    if (waiting !== undefined) this.gate.abandon(waiting)
-    return line
+    const all = this.#queues.takeAll(connection)
+    if (waiting !== undefined) this.processGate.withdraw(waiting)
+    return all
   }
 
   /** meltproof steps aside: all waiting requests start, without permits. */
   #startAll(): void {
     for (const connection of [...this.#queues.connections]) {
-      for (const exchange of this.#takeLine(connection)) this.#startWithoutPermit(exchange)
-      connection.resumeReading('line')
+      for (const exchange of this.#takeWaiting(connection)) this.#startWithoutPermit(exchange)
+      connection.resumeReading('pipeline')
     }
     for (const exchange of this.#apart) {
-      this.gate.abandon(exchange)
+      this.processGate.withdraw(exchange)
       this.#startWithoutPermit(exchange)
     }
     this.#apart.clear()
@@ -426,14 +432,14 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
 
   #startWithoutPermit(exchange: Exchange): void {
     exchange.ungated = !this.#failOpen.failed
-    if (!exchange.again) this.gate.admitted++
-    this.#startNow(exchange)
+    if (!exchange.resumesUpload) this.processGate.admitted++
+    this.#passToNode(exchange)
   }
 
   // Run: Node creates a response, and the handler gets it.
 
-  /** Runs the handler of a request that waited. The app's exceptions become uncaught, as without meltproof. */
-  #startNow(exchange: Exchange): void {
+  /** Runs the handler, or sheds if it may not run. The app's exceptions become uncaught, as without meltproof. */
+  #passToNode(exchange: Exchange): void {
     try {
       if (exchange.resume !== undefined) exchange.resume()
       else this.#handOn(exchange.connection!, exchange, true)
@@ -444,7 +450,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     }
   }
 
-  /** Makes Node create a response, which arrives at {@link onRequest}. Exceptions of the app's handler pass through. */
+  /** Makes Node emit 'request' with a response: {@link onRequest} finds the exchange in `connection.current`. */
   #handOn(connection: Connection<Exchange>, exchange: Exchange, later: boolean): number {
     const { request, keepAlive } = exchange
     if (!exchange.mayRun) return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
@@ -457,33 +463,33 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     try {
       return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
     } finally {
-      this.#handedOn(connection, exchange)
+      this.#afterHandOn(connection, exchange)
     }
   }
 
-  #handedOn(connection: Connection<Exchange>, exchange: Exchange): void {
+  #afterHandOn(connection: Connection<Exchange>, exchange: Exchange): void {
     const { response } = exchange
     if (response === undefined) {
       // Node has answered the request itself, or the app delays its event. A delayed request passes the gate again.
       if (connection.current === exchange) connection.current = undefined
       connection.overlapping?.delete(exchange)
       this.#handlerEnded(exchange, false, now())
-    } else if (response.headersSent && this.gate.inner.queued > 0 && exchange.inService) {
-      this.#failOpen.guard(() => this.admission.reclaim.begun(exchange, now()))
+    } else if (response.headersSent && this.processGate.admission.queued > 0 && exchange.inService) {
+      this.#failOpen.guard(() => this.serverGate.checks.begun(exchange, now()))
     }
   }
 
   /** Makes Node create a response for a request that is shed. Node may also reject the request itself. */
-  #askNode(exchange: Exchange): void {
+  #shedThroughNode(exchange: Exchange): void {
     const connection = exchange.connection!
     const { current } = connection
     connection.current = exchange
-    this.#startNow(exchange)
+    this.#passToNode(exchange)
     connection.current = current
   }
 
   /** The exchange that its connection gave to Node last, if Node is creating the response of this request now. */
-  #handedOnNow(request: IncomingMessage): Exchange | undefined {
+  #exchangeFor(request: IncomingMessage): Exchange | undefined {
     try {
       // The socket of HTTP/2 is shared by many requests, and may throw.
       if (isHttp2(request) || request.socket == null) return undefined
@@ -514,7 +520,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
   #end(exchange: Exchange): void {
     try {
       const nowMs = now()
-      this.admission.activeAt = nowMs
+      this.serverGate.activeAt = nowMs
       if (exchange.heldBody !== undefined) {
         this.#policy.memory!.left(exchange.heldBody)
         exchange.heldBody = undefined
@@ -536,10 +542,10 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
   /** Returns true when the response closed while the request waited without a connection queue. */
   #leftWaiting(exchange: Exchange): boolean {
     if (!this.#apart.delete(exchange)) return false
-    this.gate.abandon(exchange)
-    if (!exchange.again) this.shedding.clientLeft(exchange)
+    this.processGate.withdraw(exchange)
+    if (!exchange.resumesUpload) this.shedding.clientLeft(exchange)
     // The handler has answered, and may still wait for the end of the body, which is delivered now.
-    else if (exchange.response!.writableEnded && !exchange.answeredLate) this.#startNow(exchange)
+    else if (exchange.response!.writableEnded && !exchange.answeredLate) this.#passToNode(exchange)
     else exchange.request.destroy()
     return true
   }
@@ -548,15 +554,15 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     const { overlapping } = connection
     this.#bodies?.ended(connection)
     this.shedding.forget(connection)
-    for (const exchange of this.#takeLine(connection)) this.shedding.clientLeft(exchange)
+    for (const exchange of this.#takeWaiting(connection)) this.shedding.clientLeft(exchange)
     if (overlapping !== undefined) for (const exchange of [...overlapping]) this.#end(exchange)
     // Node does not close this response, because the app has detached the connection.
     if (connection.current !== undefined) this.#end(connection.current)
   }
 
   /** Handles a connection that uses another protocol from now on. */
-  #onTaken(connection: Connection<Exchange>): void {
-    const { inService, lent } = this.gate.permits
+  #onProtocolChange(connection: Connection<Exchange>): void {
+    const { inService, lent } = this.processGate.permits
     for (const exchange of [...inService, ...lent]) {
       if (exchange.connection !== connection) continue
       if (exchange.response?.writableEnded === true) this.#handlerEnded(exchange, true, now())
@@ -572,21 +578,21 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
       working.budget?.settle()
       this.#handlerEnded(working, false, now())
     }
-    this.#failOpen.guard(() => this.admission.reclaim.orphan(working, now(), scope, ended))
+    this.#failOpen.guard(() => this.serverGate.checks.orphan(working, now(), scope, ended))
   }
 
   #handlerEnded(exchange: Exchange, answered: boolean, nowMs: number): void {
-    const { permits } = this.gate
+    const { permits } = this.processGate
     if (exchange.running !== undefined) exchange.running.request = undefined
     // After its 504 a response has ended, but its handler may still work.
     if (!exchange.answeredLate) exchange.budget?.settle()
     if (exchange.shadowMs !== undefined) {
-      shadowHandlerEnded(exchange, nowMs, this.gate)
+      shadowHandlerEnded(exchange, nowMs, this.processGate)
       return
     }
     // This runs for every request, so it avoids the closure that guard() would need.
     try {
-      if (answered) permits.record(exchange, nowMs)
+      if (answered) permits.answered(exchange, nowMs)
       else permits.drop(exchange, nowMs)
     } catch (error) {
       this.#failOpen.fail(error)

@@ -43,8 +43,8 @@ export function stalledBetween(fromMs: number, toMs: number): number {
   return ledger.stalledBetween(fromMs, toMs, ledger.overdue(toMs) ? idleMs() : 0)
 }
 
-export function lainSince(atMs: number): number {
-  return ledger.lainSince(atMs, ledger.overdue(atMs) ? idleMs() : 0)
+export function arrivedNoEarlierThan(atMs: number): number {
+  return ledger.arrivedNoEarlierThan(atMs, ledger.overdue(atMs) ? idleMs() : 0)
 }
 
 export function stallsBetween(fromMs: number, toMs: number): StallRecord[] {

@@ -19,7 +19,7 @@ const AHEAD_MS = 100
 const SLOPE_MS = 50
 /** Below this share of the limit, requests in service hold too little for sheds to help: other work fills the group. */
 const OWN_SHARE = 0.08
-/** The same share for a process that at rest fills most of the limit: less is garbage of the young generation. */
+/** The same share for a process that at rest fills most of the limit: less may be garbage of the young generation. */
 const LEAST_OWN_SHARE = 0.04
 /**
  * A process is at rest when no request was in service for this time, ms. The memory that it then holds is a cache, or

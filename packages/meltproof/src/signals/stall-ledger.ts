@@ -72,7 +72,7 @@ export class StallLedger {
   }
 
   /** The earliest time at which data read at `atMs` may have arrived: the start of a stall in progress or just over. */
-  lainSince(atMs: number, idleMs: number = Number.POSITIVE_INFINITY): number {
+  arrivedNoEarlierThan(atMs: number, idleMs: number = Number.POSITIVE_INFINITY): number {
     if (this.overdue(atMs)) return this.#stallStart(idleMs)
     if (atMs - this.#lastEndMs > AFTERMATH_MS) return atMs
     return this.#from[(this.#count - 1) % CAPACITY]!

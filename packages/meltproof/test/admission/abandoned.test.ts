@@ -1,4 +1,4 @@
-/** When the permit of a request is released whose client has gone while its handler still runs. */
+/** When meltproof frees the permit of a request whose client has left but whose handler still runs. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Gate } from '../../src/admission/gate.ts'
@@ -33,10 +33,10 @@ describe('abandoned work is treated as finished', () => {
     stays.answered(start(), 100)
     const [hung, next] = [start(100), start(100)]
     abandoned.add(hung, 110)
-    assert.deepEqual(abandoned.takePresumedOver(320, 100), [], 'nothing was answered since')
+    assert.deepEqual(abandoned.takeTreatedAsFinished(320, 100), [], 'nothing was answered since')
     stays.answered(next, 200)
-    assert.deepEqual(abandoned.takePresumedOver(299, 100), [])
-    assert.deepEqual(abandoned.takePresumedOver(300, 100), [hung])
+    assert.deepEqual(abandoned.takeTreatedAsFinished(299, 100), [])
+    assert.deepEqual(abandoned.takeTreatedAsFinished(300, 100), [hung])
     assert.equal(abandoned.count, 0)
   })
 
@@ -44,7 +44,7 @@ describe('abandoned work is treated as finished', () => {
     const { abandoned, start, answer, stays } = service()
     abandoned.add(start(0, 1), 0)
     answer.call({ start, stays }, 1000, 2)
-    assert.deepEqual(abandoned.takePresumedOver(499, 100), [])
+    assert.deepEqual(abandoned.takeTreatedAsFinished(499, 100), [])
   })
 
   it('one request after 0.5 s, and each next one after twice the pause, if nothing is answered', () => {
@@ -52,7 +52,7 @@ describe('abandoned work is treated as finished', () => {
     for (let i = 0; i < 100; i++) abandoned.add(start(), 0)
     const at: number[] = []
     for (let half = 0; half <= 64; half++) {
-      for (const _ of abandoned.takePresumedOver(half * 500, 100)) at.push(half)
+      for (const _ of abandoned.takeTreatedAsFinished(half * 500, 100)) at.push(half)
     }
     assert.deepEqual(at, [1, 3, 7, 15, 31, 63])
   })
@@ -63,7 +63,7 @@ describe('abandoned work is treated as finished', () => {
     for (const stay of stays) abandoned.add(stay, 0)
     for (let i = 0; i < 50; i++) {
       abandoned.ended(stays[i]!, i * 400)
-      assert.deepEqual(abandoned.takePresumedOver(i * 400 + 399, 100), [])
+      assert.deepEqual(abandoned.takeTreatedAsFinished(i * 400 + 399, 100), [])
     }
     assert.equal(abandoned.count, 50)
   })
@@ -78,9 +78,9 @@ describe('abandoned work is treated as finished', () => {
       abandoned.add(hung, 0, { isAtWork: () => atWork })
       abandoned.add(next, 0)
       answer.call({ start, stays }, 1000)
-      assert.deepEqual(abandoned.takePresumedOver(10, 1), [hung])
-      assert.deepEqual(abandoned.takePresumedOver(untilMs - 1, 1), [])
-      assert.deepEqual(abandoned.takePresumedOver(untilMs, 1), [next])
+      assert.deepEqual(abandoned.takeTreatedAsFinished(10, 1), [hung])
+      assert.deepEqual(abandoned.takeTreatedAsFinished(untilMs - 1, 1), [])
+      assert.deepEqual(abandoned.takeTreatedAsFinished(untilMs, 1), [next])
     }
   })
 })
@@ -143,7 +143,7 @@ function simulate({ permits, perSecond, hangs, leave, tells, seconds }: World): 
       }
     }
     if (nowMs % 10 === 0) {
-      for (const stay of abandoned.takePresumedOver(nowMs, permits)) {
+      for (const stay of abandoned.takeTreatedAsFinished(nowMs, permits)) {
         giveBack(holders.get(stay)!)
         stays.gone(stay)
       }

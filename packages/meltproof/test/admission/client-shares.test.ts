@@ -45,7 +45,7 @@ describe('clients that share hash buckets', () => {
   it('do not lose their share to a heavy client for long', () => {
     const random = new Random(7)
     const shares = new ClientShares(() => random.next())
-    shares.open(0)
+    shares.reset(0)
     const light = Array.from({ length: 300 }, (_, i) => hash(i + 1))
     const heavy = [400, 401, 402].map(hash)
     const kept = new Map(light.map(client => [client, 0]))

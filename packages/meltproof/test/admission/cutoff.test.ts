@@ -34,10 +34,10 @@ test('property: the cutoff is the first level up to which arrivals fill 97 % of 
         [line, line + 1].map(level => cutoff.arrived(Math.min(OPEN, level))),
         [true, line === OPEN],
       )
-      cutoff.open(nowMs)
+      cutoff.reset(nowMs)
       assert.equal(cutoff.isSet, false)
       pass(cutoff, nowMs, [0, 0, departures], departures)
-      assert.equal(cutoff.level, 2, 'of what came before it opened nothing is left')
+      assert.equal(cutoff.level, 2, 'nothing that arrived before the reset counts')
     }),
     { numRuns: 30 },
   )
@@ -48,7 +48,7 @@ test('the cutoff is set after 16 departures and 250 ms, not before', () => {
   for (let i = 0; i < 100; i++) cutoff.arrived(0)
   for (let i = 0; i < 15; i++) cutoff.departed(1_000)
   assert.equal(cutoff.isSet, false)
-  cutoff.open(1_000)
+  cutoff.reset(1_000)
   for (let i = 0; i < 100; i++) cutoff.arrived(0)
   for (let i = 0; i < 99; i++) cutoff.departed(1_249)
   assert.equal(cutoff.isSet, false)

@@ -11,7 +11,7 @@ import type { Step, Workload } from '../../sim/workload.ts'
 /** Feeds two windows of arrivals: each kind has a rate per second and a service time. */
 function asked(limit: number, kinds: Readonly<Record<number, { rate: number; ms: number }>>): FairShares {
   const shares = new FairShares(32)
-  shares.open(0)
+  shares.reset(0)
   for (const [kind, { ms }] of Object.entries(kinds)) shares.served(Number(kind), ms)
   for (let atMs = 1; atMs <= 400; atMs++) {
     for (const [kind, { rate }] of Object.entries(kinds)) {
@@ -80,7 +80,7 @@ describe('fair shares', () => {
 
   it('are reset when another queue begins', () => {
     const shares = asked(10, { 3: { rate: 200, ms: 1 }, 7: { rate: 1000, ms: 100 } })
-    shares.open(1000)
+    shares.reset(1000)
     assert.equal(shares.within(3, 1000), false)
   })
 })
@@ -133,7 +133,7 @@ describe('a queue in front of cheap and heavy requests', () => {
     let standingSince = Number.POSITIVE_INFINITY
     for (let atMs = 0; atMs < 2000; atMs++) {
       // 600 a second arrive. Every 20 ms a heavy one leaves, with five cheap ones behind it.
-      if (atMs % 5 < 3) queue.push({ arrivedAt: atMs, left: false }, atMs)
+      if (atMs % 5 < 3) queue.push({ arrivedAt: atMs, dequeued: false }, atMs)
       for (let i = 0; atMs % 20 === 0 && i < 6 && queue.next(atMs + i / 10) !== undefined; i++)
         queue.departed(atMs + i / 10)
       queue.expire(atMs + 0.9)

@@ -23,9 +23,9 @@ interface Entry extends GateEntry {
 const entryOf = (id: number): Entry => ({
   id,
   arrivedAt: 0,
-  left: false,
+  dequeued: false,
   startBy: Number.POSITIVE_INFINITY,
-  again: false,
+  resumesUpload: false,
 })
 
 /** A gate on a clock that the test moves. It records what it does. */
@@ -61,7 +61,7 @@ function gateOn(
   let nextId = 0
   const come = (how: Partial<Entry>): { entry: Entry; decision: string } => {
     const entry = { ...entryOf(nextId++), ...how }
-    const decision = entry.again ? gate.offerResumed(entry, world.now) : gate.offer(entry, world.now)
+    const decision = entry.resumesUpload ? gate.offerResumed(entry, world.now) : gate.offer(entry, world.now)
     if (decision === 'start') world.started.push(entry.id)
     return { entry, decision }
   }
@@ -85,7 +85,7 @@ function gateOn(
         world.turn++
         world.now = world.wakeAt
         world.wakeAt = Number.POSITIVE_INFINITY
-        gate.timeCame(world.now)
+        gate.wakeUp(world.now)
       }
       world.now = until
     },
@@ -99,7 +99,7 @@ test('the gate starts requests up to the limit, and queues the rest in order of 
   assert.equal(gate.inflight, 2)
   assert.equal(gate.queued, 2)
   release()
-  assert.deepEqual(world.started, [0, 1], 'nobody is started inside the release of another')
+  assert.deepEqual(world.started, [0, 1], 'no request starts while another one is being released')
   endTurn()
   assert.deepEqual(world.started, [0, 1, 2])
 })
@@ -157,7 +157,7 @@ test('microtasks after a handler has returned count towards the budget of the sa
   })
   assert.equal(offered.filter(decision => decision === 'start').length, Math.ceil(GATE_TUNING.turnBudgetMs / 3))
   world.turn++
-  gate.abandon({ ...entryOf(99), left: true }, world.now)
+  gate.withdraw({ ...entryOf(99), dequeued: true }, world.now)
   assert.equal(gate.queued, 16)
 })
 
@@ -191,7 +191,7 @@ test('a standing queue serves the newest request and sheds stale ones, and recov
   }
   assert.equal(gate.standing, true)
   assert.ok(onArrival + world.shed.length > 1500, `${onArrival} and ${world.shed.length} of 2000 shed`)
-  assert.ok(onArrival > world.shed.length, 'most are told on arrival')
+  assert.ok(onArrival > world.shed.length, 'most are shed on arrival')
   const newest = world.started.at(-1)!
   assert.ok(newest >= 1990, `the last one started is number ${newest} of 2000`)
   while (gate.inflight > 0) {
@@ -291,8 +291,8 @@ test('a request that leaves while waiting is neither started nor shed', () => {
   arrive()
   const leaving = arrive().entry
   arrive()
-  assert.equal(gate.abandon(leaving, world.now), true)
-  assert.equal(gate.abandon(leaving, world.now), false)
+  assert.equal(gate.withdraw(leaving, world.now), true)
+  assert.equal(gate.withdraw(leaving, world.now), false)
   release()
   endTurn()
   assert.deepEqual(world.started, [0, 2])
@@ -330,24 +330,24 @@ test('property: every request has exactly one end, and the limit holds, under an
       const { gate, world, arrive, release, endTurn, pass } = gateOn(fixedLimit(limit))
       const waiting: Entry[] = []
       let arrived = 0
-      let shedAtDoor = 0
+      let shedOnArrival = 0
       let abandoned = 0
       for (const event of events) {
         if (event === 'arrive') {
           const { entry, decision } = arrive()
           arrived++
           if (decision === 'wait') waiting.push(entry)
-          else if (decision !== 'start') shedAtDoor++
+          else if (decision !== 'start') shedOnArrival++
         } else if (event === 'release') {
           if (gate.inflight > 0) release()
         } else if (event === 'turn') endTurn()
         else if (event === 'abandon') {
           const entry = waiting.shift()
-          if (entry !== undefined && gate.abandon(entry, world.now)) abandoned++
+          if (entry !== undefined && gate.withdraw(entry, world.now)) abandoned++
         } else pass(event)
         assert.ok(gate.inflight <= limit)
         assert.ok(gate.queued >= 0)
-        assert.equal(arrived, world.started.length + world.shed.length + shedAtDoor + abandoned + gate.queued)
+        assert.equal(arrived, world.started.length + world.shed.length + shedOnArrival + abandoned + gate.queued)
       }
     }),
   )
@@ -580,7 +580,7 @@ test('resumed requests get every second permit, in order, and are shed after the
   const { gate, world, come, release, endTurn, pass } = gateOn(fixedLimit(1))
   come({})
   const fresh = [come({}), come({})].map(({ entry }) => entry.id)
-  const again = [come({ again: true }), come({ again: true })].map(({ entry }) => entry.id)
+  const again = [come({ resumesUpload: true }), come({ resumesUpload: true })].map(({ entry }) => entry.id)
   assert.equal(gate.queued, 4)
   for (let i = 0; i < 4; i++) {
     pass(1)
@@ -597,9 +597,9 @@ test('resumed requests get every second permit, in order, and are shed after the
     again,
   )
   assert.notEqual(fresh.includes(inTurn[0]!), fresh.includes(inTurn[1]!), 'in turns')
-  const late = come({ again: true }).entry
-  const gone = come({ again: true }).entry
-  assert.equal(gate.abandon(gone, world.now), true)
+  const late = come({ resumesUpload: true }).entry
+  const gone = come({ resumesUpload: true }).entry
+  assert.equal(gate.withdraw(gone, world.now), true)
   pass(GATE_TUNING.maxWaitMs + 10)
   assert.deepEqual(world.shed, [[late.id, 'late']])
   assert.equal(gate.queued, 0)
@@ -662,7 +662,7 @@ function passed({ come, gate, world }: ReturnType<typeof gateOn>, count: number,
     if (decision === 'start') {
       passed++
       gate.release(world.now, 0, entry)
-    } else gate.abandon(entry, world.now)
+    } else gate.withdraw(entry, world.now)
   }
   return passed
 }

@@ -24,7 +24,7 @@ class Service {
   /** How many requests of this path may arrive within a window. */
   most(path: string): number {
     let came = 0
-    for (; came < 10_000 && this.isKnown(path); came++) this.kinds.came(this.kinds.of(path), this.nowMs)
+    for (; came < 10_000 && this.isKnown(path); came++) this.kinds.arrived(this.kinds.of(path), this.nowMs)
     return came
   }
 }
@@ -83,7 +83,7 @@ describe('a path', () => {
 
   it('becomes known by requests alone, without an answer, after the start of the process', () => {
     const { kinds } = new Service()
-    for (let atMs = 0; atMs < 500; atMs += 10) kinds.came(kinds.of('/a'), atMs)
+    for (let atMs = 0; atMs < 500; atMs += 10) kinds.arrived(kinds.of('/a'), atMs)
     assert.notEqual(kinds.of('/a'), UNKNOWN)
   })
 
@@ -93,7 +93,7 @@ describe('a path', () => {
       let tenths = 0
       for (let atMs = 0; atMs < 20_000; atMs += 10) {
         const kind = kinds.of(path)
-        kinds.came(kind, atMs)
+        kinds.arrived(kind, atMs)
         if (path === '/orders' && atMs < 1000) kinds.answered(kind, path, atMs, true)
         else if (atMs % 100 === 0) {
           kinds.notFound(kind, path)

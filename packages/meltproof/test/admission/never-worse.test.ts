@@ -23,7 +23,7 @@ const shedFrom = ({ seconds }: SimResult, second = 0): number =>
   seconds.slice(second).reduce((sum, { shed }) => sum + shed, 0)
 
 describe('a burst at a service at rest', () => {
-  it('of three seconds of work is answered as far as two seconds reach', () => {
+  it('of three seconds of work: about the first two seconds of it are answered', () => {
     for (const steps of [cpu5, (): Step[] => [{ cpu: 5 }]]) {
       const { bare, ours } = both({ rate: idle, steps, cohorts: [burst(600)] }, 8, 1)
       assert.ok(ours.good >= bare.good, `${ours.good} in time, bare ${bare.good}`)
@@ -100,7 +100,7 @@ describe('a dependency with room for all', () => {
   })
 })
 
-it('requests that turn from work to waiting after an overload are limited for few seconds, if at all', () => {
+it('after an overload, requests that stop using CPU and only wait are limited for a few seconds at most', () => {
   const steps = (_: unknown, nowMs: number): Step[] => (nowMs < 5000 ? cpu5() : waits(300))
   const limited = Array.from({ length: 60 }, (_, seed) => shedFrom(both({ rate: () => 600, steps }, 20, seed).ours, 12))
   assert.ok(limited.filter(shed => shed > 0).length <= 2, `${limited}`)

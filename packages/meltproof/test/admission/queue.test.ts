@@ -7,7 +7,7 @@ interface Entry extends Waiting {
   readonly id: number
 }
 
-const entry = (id: number): Entry => ({ id, arrivedAt: id, left: false })
+const entry = (id: number): Entry => ({ id, arrivedAt: id, dequeued: false })
 
 test('WaitQueue behaves like an array under any sequence of operations', () => {
   const operation = fc.oneof(
@@ -47,19 +47,19 @@ test('WaitQueue does not grow without bound from entries that left', () => {
   const queue = new WaitQueue<Entry>()
   const stays = entry(-1)
   queue.push(stays)
-  // To make room, the queue reads `left` of every entry that it keeps.
+  // To make room, the queue reads `dequeued` of every entry that it keeps.
   let looks = 0
   let mostKept = 0
   for (let id = 0; id < 100_000; id++) {
-    let left = false
+    let dequeued = false
     const passing = {
       ...{ id, arrivedAt: id },
-      get left() {
+      get dequeued() {
         looks++
-        return left
+        return dequeued
       },
-      set left(value) {
-        left = value
+      set dequeued(value) {
+        dequeued = value
       },
     }
     looks = 0

@@ -18,7 +18,7 @@ function queueOf(gapMs: number, limiter: Partial<Limiter> = {}) {
   let nowMs = 0
   let id = 0
   const push = (count = 1): void => {
-    for (let i = 0; i < count; i++) queue.push({ id: id++, arrivedAt: nowMs, left: false }, nowMs)
+    for (let i = 0; i < count; i++) queue.push({ id: id++, arrivedAt: nowMs, dequeued: false }, nowMs)
   }
   return {
     queue,
@@ -98,7 +98,7 @@ describe('a queue', () => {
     const queue = new StandingQueue<Entry>(fixedLimit(1), { shed: () => undefined })
     let nowMs = 0
     const push = (count: number): void => {
-      for (let id = 0; id < count; id++) queue.push({ id, arrivedAt: nowMs, left: false }, nowMs)
+      for (let id = 0; id < count; id++) queue.push({ id, arrivedAt: nowMs, dequeued: false }, nowMs)
     }
     push(100)
     for (const each of [20, 20, 10, 5]) {
@@ -130,7 +130,7 @@ describe('a queue', () => {
     // The loop accepts the 200 connections of the burst among the first 16 departures.
     for (let left = 0; left < 190; left++) {
       const isArriving = left < 16
-      for (let id = 0; isArriving && id < 13; id++) queue.push({ id, arrivedAt: nowMs, left: false }, nowMs)
+      for (let id = 0; isArriving && id < 13; id++) queue.push({ id, arrivedAt: nowMs, dequeued: false }, nowMs)
       nowMs += isArriving ? 20 : 5
       queue.next(nowMs)
       queue.departed(nowMs)

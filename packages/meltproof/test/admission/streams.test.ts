@@ -26,7 +26,7 @@ function begin(streams: Streams, announced: Announced = 'neither', kind = 1): Wa
         look = looks[(nowMs / 5) % looks.length]!
         nowMs += 5
         stream.look(nowMs)
-        streams.believe(nowMs)
+        streams.acceptDoubts(nowMs)
         const gives = streams.givesBack(stream, PERMITS)
         if (gives !== undefined) return { gives, atMs: nowMs }
       }
@@ -50,15 +50,15 @@ describe('a streaming response', () => {
   })
 
   it('lends its permit if it waits for its client most of the time', () => {
-    assert.deepEqual(begin(new Streams()).isProgressing(200, WAITS), { gives: 'again', atMs: 50 })
-    assert.deepEqual(begin(new Streams(), 'finite').isProgressing(200, WAITS), { gives: 'again', atMs: 50 })
-    assert.equal(begin(new Streams()).isProgressing(400, PAGED, PAGED, WRITES)?.gives, 'again')
+    assert.deepEqual(begin(new Streams()).isProgressing(200, WAITS), { gives: 'for now', atMs: 50 })
+    assert.deepEqual(begin(new Streams(), 'finite').isProgressing(200, WAITS), { gives: 'for now', atMs: 50 })
+    assert.equal(begin(new Streams()).isProgressing(400, PAGED, PAGED, WRITES)?.gives, 'for now')
     assert.equal(begin(new Streams()).isProgressing(9_000, WAITS, WRITES, WRITES), undefined)
   })
 
   it('counts as working again only after steady writes', () => {
     const { stream, isProgressing } = begin(new Streams())
-    assert.equal(isProgressing(200, WAITS)?.gives, 'again')
+    assert.equal(isProgressing(200, WAITS)?.gives, 'for now')
     stream.rests()
     isProgressing(1_000, WAITS, WRITES)
     assert.equal(stream.worksAgain, false)
@@ -126,7 +126,7 @@ describe('a streaming response', () => {
       isProgressing(1_000, SILENT)
       streams.ended(stream)
       assert.equal(begin(streams, announced).isProgressing(5_000, WRITES), undefined)
-      assert.deepEqual(begin(streams, announced).isProgressing(1_000, SILENT), { gives: 'again', atMs: 500 })
+      assert.deepEqual(begin(streams, announced).isProgressing(1_000, SILENT), { gives: 'for now', atMs: 500 })
     }
   })
 
@@ -142,13 +142,13 @@ describe('a streaming response', () => {
     for (const look of [WRITES, SILENT]) {
       assert.deepEqual(begin(streams).isProgressing(20_000, look), { gives: 'for good', atMs: 10_000 })
     }
-    assert.deepEqual(begin(streams).isProgressing(20_000, SILENT), { gives: 'again', atMs: 500 })
+    assert.deepEqual(begin(streams).isProgressing(20_000, SILENT), { gives: 'for now', atMs: 500 })
   })
 
   it('may hold its permit for another 10 s each time it takes it again', () => {
     const { stream, isProgressing } = begin(new Streams(), 'finite')
     assert.equal(isProgressing(6_000, WRITES), undefined)
-    assert.deepEqual(isProgressing(200, WAITS), { gives: 'again', atMs: 6_050 })
+    assert.deepEqual(isProgressing(200, WAITS), { gives: 'for now', atMs: 6_050 })
     stream.rests()
     assert.equal(isProgressing(500, WRITES), undefined)
     assert.equal(stream.worksAgain, true)

@@ -11,11 +11,11 @@ class FakePool {
   readonly asked: Connected[] = []
   readonly returned: number[] = []
   readonly served: string[] = []
-  readonly line: ConnectionQueue<number>
+  readonly queue: ConnectionQueue<number>
   readonly #budgets = new Map<string, Budget>()
 
   constructor(size: number) {
-    this.line = new ConnectionQueue<number>({
+    this.queue = new ConnectionQueue<number>({
       limit: () => size,
       connect: called => this.asked.push(called),
       giveBack: connection => this.returned.push(connection),
@@ -26,7 +26,7 @@ class FakePool {
     for (const name of names) {
       const budget = new Budget(60_000)
       this.#budgets.set(name, budget)
-      this.line.wait(budget, error => this.served.push(error === undefined ? name : `${name}: ${error.message}`))
+      this.queue.wait(budget, error => this.served.push(error === undefined ? name : `${name}: ${error.message}`))
     }
   }
 
@@ -51,12 +51,12 @@ test('the queue serves callers in order of arrival, and requests only connection
   assert.equal(pool.asked.length, 1)
   pool.wait('b', 'c', 'd')
   assert.equal(pool.asked.length, 2)
-  assert.equal(pool.line.waiting, 2)
+  assert.equal(pool.queue.waiting, 2)
   pool.connect()
   pool.connect()
   assert.deepEqual(pool.served, ['a', 'b'])
   assert.equal(pool.asked.length, 0)
-  pool.line.free()
+  pool.queue.free()
   pool.connect()
   assert.deepEqual(pool.served, ['a', 'b', 'c'])
 })
@@ -66,16 +66,16 @@ test('the queue serves the newest caller first once a deadline has passed, until
   pool.wait('a', 'b', 'c', 'd')
   pool.timeout('a')
   pool.connect()
-  pool.line.free()
+  pool.queue.free()
   pool.wait('e')
   pool.connect()
-  pool.line.free()
+  pool.queue.free()
   pool.connect()
-  pool.line.free()
+  pool.queue.free()
   pool.connect()
   assert.deepEqual(pool.served, ['a: late', 'd', 'e', 'c', 'b'])
   pool.wait('f', 'g')
-  pool.line.free()
+  pool.queue.free()
   pool.connect()
   assert.equal(pool.served.at(-1), 'f')
 })
@@ -83,15 +83,15 @@ test('the queue serves the newest caller first once a deadline has passed, until
 test('a deadline on a connection switches to newest first, unless the queue is empty or the wait was cancelled', () => {
   const pool = new FakePool(1)
   const late = new DeadlineExceededError({ phase: 'query', limitMs: 1, waitedMs: 1, ownStallMs: 0 })
-  pool.line.ended(late)
+  pool.queue.ended(late)
   pool.wait('a', 'b', 'c', 'd')
   pool.leave('c')
   pool.connect()
-  pool.line.free()
+  pool.queue.free()
   pool.connect()
   pool.wait('e')
-  pool.line.ended(late)
-  pool.line.free()
+  pool.queue.ended(late)
+  pool.queue.free()
   pool.connect()
   assert.deepEqual(pool.served, ['c: left', 'a', 'b', 'e'])
 })

@@ -193,7 +193,7 @@ test('an aborted signal ends the work, or keeps it from starting', async () => {
   assert.equal(pendingFairTimers(), 0)
 })
 
-test('a reason that is no Error becomes the cause of an AbortError, also of the signal that the work gets', async () => {
+test('a reason that is not an Error becomes the cause of an AbortError, also of the signal that the work gets', async () => {
   for (const reason of ['left', null, 7, { of: 'the app' }]) {
     const early = (await rejection(
       within(1000, () => assert.fail('started'), { signal: AbortSignal.abort(reason) }),

@@ -73,7 +73,7 @@ describe('HAProxy', { skip }, () => {
 
   it('applies maxconn when the service sheds, and sheds the rest itself', async () => {
     // The first requests reach the service.
-    await eventually('a wave is turned away at the door', async () => {
+    await eventually('a wave is turned away by HAProxy', async () => {
       const before = await reached()
       const answers = await Promise.all(Array.from({ length: 150 }, () => ask('/slow')))
       const away = answers.filter(({ status }) => status === 503)

@@ -37,7 +37,7 @@ describe('a process is kept alive', () => {
     assert.equal(typeof ofConsole(), 'function')
     for (const done of [ofConsole(), undefined]) writes.count(done, 1)
     assert.equal(writes.keepAlive(somebody), false)
-    writes.heeded = true
+    writes.respectsBackpressure = true
     assert.equal(writes.keepAlive(nobody), false)
   })
 
@@ -45,7 +45,7 @@ describe('a process is kept alive', () => {
     const writes = new PendingWrites()
     writes.count(NO_CALLBACK, 1)
     assert.equal(writes.keepAlive(somebody), false, 'no writer waits for drain')
-    writes.heeded = true
+    writes.respectsBackpressure = true
     assert.equal(writes.keepAlive(nobody), true)
     writes.count(NO_CALLBACK, -1)
     assert.equal(writes.keepAlive(somebody), true)

@@ -12,7 +12,7 @@ import { nameRoute } from '../../src/request-notes.ts'
 import { currentScope } from '../../src/outbound/scope.ts'
 import { isBeating } from '../../src/signals/loop-stalls.ts'
 import { protect } from '../../src/server/protect.ts'
-import { eventually, Holding, listen, openDoor, openFullDoor } from '../server/harness.ts'
+import { eventually, Holding, listen, startGated, startFull } from '../server/harness.ts'
 import { testClock } from '../test-clock.ts'
 
 const { pass, stall } = testClock()
@@ -32,7 +32,7 @@ async function recordOf(url: string): Promise<RequestMessage> {
 
 test('without a subscriber nothing is published, no scope is entered and no heartbeat runs', async () => {
   let scope: object | undefined = {}
-  const { connect } = await openDoor((_, response) => {
+  const { connect } = await startGated((_, response) => {
     scope = currentScope()
     response.end()
   })
@@ -43,7 +43,7 @@ test('without a subscriber nothing is published, no scope is entered and no hear
 
 test('a record has status and route, and times that add up', async () => {
   requests.subscribe(see)
-  const { connect, server } = await openDoor(async (request, response) => {
+  const { connect, server } = await startGated(async (request, response) => {
     nameRoute(request, '/named/:id')
     await pass(30)
     response.writeHead(404).end('gone')
@@ -63,7 +63,7 @@ test('a record has status and route, and times that add up', async () => {
 
 test('the URL is as it arrived, even if a router has shortened it and the client disconnects', async () => {
   let target: string | undefined
-  const { connect } = await openDoor(request => {
+  const { connect } = await startGated(request => {
     request.url = target = '/shortened'
   })
   const client = (await connect()).get('/api/shortened')
@@ -98,7 +98,7 @@ test('a subscriber may keep its records, also next to a subscriber that does not
     read.push(record.url)
   }
   passingRequests.subscribe(inPassing)
-  const { connect } = await openDoor((_, response) => response.end('four'))
+  const { connect } = await startGated((_, response) => response.end('four'))
   const connection = await connect()
   await connection.get('/kept').answer()
   const { record } = await recordOf('/kept')
@@ -113,7 +113,7 @@ test('a subscriber may keep its records, also next to a subscriber that does not
 
 test('a client that disconnects before the response is recorded as aborted, with status 0', async () => {
   const holding = new Holding()
-  const { connect } = await openDoor(holding.handler)
+  const { connect } = await startGated(holding.handler)
   const connection = await connect()
   connection.get('/left')
   await holding.take('/left')
@@ -124,7 +124,7 @@ test('a client that disconnects before the response is recorded as aborted, with
 
 test('a request that waits while another handler blocks gets the verdict loop; the blocking request gets self', async () => {
   const holding = new Holding()
-  const { connect } = await openDoor(
+  const { connect } = await startGated(
     (request, response) => {
       if (request.url === '/blocks') {
         stall(200)
@@ -150,7 +150,7 @@ test('a request that waits while another handler blocks gets the verdict loop; t
 
 test('lateMs is how long the bytes of a request may have waited during a stall', async () => {
   const holding = new Holding()
-  const { connect } = await openDoor(
+  const { connect } = await startGated(
     (request, response) => {
       if (request.url === '/slow') holding.handler(request, response)
       else response.end()
@@ -177,7 +177,7 @@ test('lateMs is how long the bytes of a request may have waited during a stall',
 })
 
 test('a published call counts towards the request in its scope', async () => {
-  const { connect } = await openDoor(async (_, response) => {
+  const { connect } = await startGated(async (_, response) => {
     const startedAtMs = now()
     const scope = currentScope()
     await pass(200)
@@ -212,7 +212,7 @@ test('a published call counts towards the request in its scope', async () => {
 test('a client that disconnects during a call has waited for the dependency', async () => {
   const dependency = await listen(http.createServer(() => undefined))
   let asked = false
-  const { connect } = await openDoor(() => {
+  const { connect } = await startGated(() => {
     http.get(`http://127.0.0.1:${dependency.port}/hangs`).on('error', () => undefined)
     asked = true
   })
@@ -232,7 +232,7 @@ test('a client that disconnects while the call waits for a connection has waited
   const dependency = await listen(http.createServer(() => undefined))
   const agent = new http.Agent({ maxSockets: 1 })
   let asked = 0
-  const { connect } = await openDoor(
+  const { connect } = await startGated(
     () => {
       http.get(`http://127.0.0.1:${dependency.port}/hangs`, { agent }).on('error', () => undefined)
       asked++
@@ -258,7 +258,7 @@ test('a client that disconnects while the call waits for a connection has waited
 
 test('a slow upload counts as network time', async () => {
   let begun = false
-  const { port } = await openDoor(
+  const { port } = await startGated(
     (request, response) => {
       begun = true
       request.resume()
@@ -280,7 +280,7 @@ test('a slow upload counts as network time', async () => {
 test('the handler runs in the scope of its request, even after it has waited', async () => {
   const scopes: (object | undefined)[] = []
   const answers: (() => void)[] = []
-  const { connect, door } = await openDoor((_, response) => {
+  const { connect, requestPath } = await startGated((_, response) => {
     scopes.push(currentScope())
     setImmediate(() => scopes.push(currentScope()))
     answers.push(() => response.end())
@@ -288,7 +288,7 @@ test('the handler runs in the scope of its request, even after it has waited', a
   const first = (await connect()).get('/first').answer()
   await eventually('the first', () => answers.length === 1)
   const second = (await connect()).get('/second').answer()
-  await eventually('the second waits', () => door.stats().queued === 1)
+  await eventually('the second waits', () => requestPath.stats().queued === 1)
   await pass(60)
   answers[0]!()
   await eventually('the second', () => answers.length === 2)
@@ -308,12 +308,12 @@ test('a shed request is published as a shed with its reason, and has no request 
     shed.push(message)
   }
   sheds.subscribe(note)
-  const { connect, make } = await openFullDoor()
+  const { connect, freePermits } = await startFull()
   await (await connect()).get('/turned-away').answer()
   assert.equal(shed.length, 1)
   assert.equal(shed[0]!.request?.url, '/turned-away')
   assert.equal(shed[0]!.record.reason, 'full')
-  await make()
+  await freePermits()
   sheds.unsubscribe(note)
   assert.ok(!seen.some(({ record }) => record.url === '/turned-away'))
 })

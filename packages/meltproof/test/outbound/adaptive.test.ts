@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import { after, afterEach, beforeEach, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as undici from 'undici'
-import { AdaptiveLimits, CallTurn } from '../../src/outbound/adaptive.ts'
+import { AdaptiveLimits, GatedCall } from '../../src/outbound/adaptive.ts'
 import { install } from '../../src/outbound/install.ts'
 import type { OutboundLimits } from '../../src/outbound/limits.ts'
 import { eventually } from '../server/harness.ts'
@@ -381,8 +381,8 @@ test('without adaptive: true nothing is limited, for all origins or for one', as
 
 test('origins without calls are forgotten to make room for new ones', () => {
   const limits = new AdaptiveLimits(error => assert.fail(String(error)))
-  const call = (origin: string): CallTurn =>
-    new CallTurn(limits.of(origin)!, 'GET /', Number.POSITIVE_INFINITY, error => assert.fail(error))
+  const call = (origin: string): GatedCall =>
+    new GatedCall(limits.of(origin)!, 'GET /', Number.POSITIVE_INFINITY, error => assert.fail(error))
   const busy = Array.from({ length: 199 }, (_, i) => call(`http://busy-${i}`))
   for (let i = 0; i < 1000; i++) call(`http://once-${i}`).answered()
   const last = call('http://last')

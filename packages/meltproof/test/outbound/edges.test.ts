@@ -119,21 +119,21 @@ describe('agents of node:http', () => {
   test('connectMs applies to an agent that connects late or never, and its late connection is closed', async () => {
     withLimits({ connectMs: 50 })
     const agent = new LateAgent()
-    const told: string[] = []
+    const events: string[] = []
     const request = http.get({ host: '127.0.0.1', port: dependency.port, agent })
-    request.on('error', error => told.push(deadlineIn(error)!.phase)).on('close', () => told.push('close'))
-    await eventually('it is told', () => told.includes('close'))
-    assert.deepEqual(told, ['connect', 'close'])
+    request.on('error', error => events.push(deadlineIn(error)!.phase)).on('close', () => events.push('close'))
+    await eventually('the request gets the error', () => events.includes('close'))
+    assert.deepEqual(events, ['connect', 'close'])
     agent.connect!()
-    await eventually('what came too late is closed', () => Object.keys(agent.sockets).length === 0)
-    assert.deepEqual(told, ['connect', 'close'])
+    await eventually('the late connection is closed', () => Object.keys(agent.sockets).length === 0)
+    assert.deepEqual(events, ['connect', 'close'])
   })
 
   test('a connection that an agent makes asynchronously within connectMs is used', async () => {
     withLimits({ connectMs: 5000 })
     const agent = new LateAgent()
     const sent = once(http.get({ host: '127.0.0.1', port: dependency.port, path: '/hello', agent }), 'response')
-    await eventually('it is asked', () => agent.connect !== undefined)
+    await eventually('the agent is asked to connect', () => agent.connect !== undefined)
     agent.connect!()
     const [response] = (await sent) as [http.IncomingMessage]
     assert.equal(response.resume().statusCode, 200)

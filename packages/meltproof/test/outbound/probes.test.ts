@@ -2,22 +2,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { now } from '../../src/clock.ts'
-import { AdaptiveLimits, CallTurn } from '../../src/outbound/adaptive.ts'
+import { AdaptiveLimits, GatedCall } from '../../src/outbound/adaptive.ts'
 
 const ignore = (): void => undefined
 
-/** A turn that asks at the given time. Its outcome does not matter here. */
-function turnAt(arrivedAt: number): CallTurn {
-  const turn = Object.create(CallTurn.prototype) as CallTurn
-  const asks = { arrivedAt, answerBy: Number.POSITIVE_INFINITY, left: false, line: 0, again: false }
-  return Object.assign(turn, { ...asks, begin: ignore, refuse: ignore })
+/** A call that asks at the given time. Its outcome does not matter here. */
+function callAt(arrivedAt: number): GatedCall {
+  const call = Object.create(GatedCall.prototype) as GatedCall
+  const asks = { arrivedAt, answerBy: Number.POSITIVE_INFINITY, dequeued: false, line: 0, resumesUpload: false }
+  return Object.assign(call, { ...asks, begin: ignore, refuse: ignore })
 }
 
 test('probes of an origin that hangs are sent at doubling intervals, fewer than 40 in 15 minutes', async () => {
   const limits = new AdaptiveLimits(error => assert.fail(String(error)))
   const origin = limits.of('http://127.0.0.1:1')!
-  for (let last: CallTurn | undefined; last?.waits !== true; ) {
-    last = new CallTurn(origin, 'GET /', 60_000, () => undefined)
+  for (let last: GatedCall | undefined; last?.waits !== true; ) {
+    last = new GatedCall(origin, 'GET /', 60_000, () => undefined)
     // It may wait only because this turn of the loop has taken too long. Then it begins in the next turn.
     if (last.waits) await new Promise(resolve => setImmediate(resolve))
   }
@@ -25,7 +25,7 @@ test('probes of an origin that hangs are sent at doubling intervals, fewer than 
   const from = Math.ceil(now())
   const probedAfterS: number[] = []
   for (let s = 0; s < 900; s += 0.25) {
-    if (origin.ask(turnAt(from + 1000 * s)) === 'start') probedAfterS.push(Math.round(s))
+    if (origin.ask(callAt(from + 1000 * s)) === 'start') probedAfterS.push(Math.round(s))
   }
   assert.deepEqual(probedAfterS.slice(0, 4), [1, 3, 7, 15])
   assert.ok(probedAfterS.length < 40, String(probedAfterS.length))

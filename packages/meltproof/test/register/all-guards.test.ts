@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { test } from 'node:test'
-import { AllGuards, oneOf } from '../../src/cluster/all-guards.ts'
+import { AllGuards, combineProcesses } from '../../src/cluster/all-guards.ts'
 import type { EventLoop } from '../../src/observe/event-loop.ts'
 import { METRICS } from '../../src/observe/metrics.ts'
 import type { GuardStats } from '../../src/server/guard.ts'
@@ -143,8 +143,8 @@ test('figures of the servers of one process are joined as sum or maximum', () =>
 
 test('figures of processes are joined as sum, maximum or mean, and include ended ones', () => {
   const joined = { ...TRUE_OF_ONE, pressure: 0.9, utilisation: 0.625, demand: 2, load: 1.625 }
-  assert.deepEqual(oneOf([AT_REST, BUSY], []), { ...SUMS, ...joined })
-  assert.deepEqual(oneOf([AT_REST, BUSY], [BUSY]), {
+  assert.deepEqual(combineProcesses([AT_REST, BUSY], []), { ...SUMS, ...joined })
+  assert.deepEqual(combineProcesses([AT_REST, BUSY], [BUSY]), {
     ...SUMS,
     ...joined,
     ...{ admitted: 1010, exempt: 9, left: 14, shed: shedOf(1800) },

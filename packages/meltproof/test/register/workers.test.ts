@@ -9,8 +9,8 @@ import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { GuardStats } from '../../src/server/guard.ts'
 
-interface Said {
-  readonly alone?: string
+interface Message {
+  readonly unreachable?: string
   readonly admitted: number
   readonly stats: GuardStats
 }
@@ -20,20 +20,20 @@ after(() => {
   for (const worker of Object.values(cluster.workers!)) worker!.process.kill('SIGKILL')
 })
 
-async function said(worker: Worker): Promise<Said> {
-  const [said] = (await once(worker, 'message')) as [Said]
-  return said
+async function messageFrom(worker: Worker): Promise<Message> {
+  const [message] = (await once(worker, 'message')) as [Message]
+  return message
 }
 
 async function fork(name: string, admitted: number, env: Record<string, string> = {}): Promise<Worker> {
   const worker = cluster.fork({ NAME: `${name} ${process.pid}`, ADMITTED: String(admitted), ...env })
-  assert.deepEqual(await said(worker), {})
+  assert.deepEqual(await messageFrom(worker), {})
   return worker
 }
 
 async function ask(worker: Worker): Promise<number> {
   worker.send('ask')
-  const { admitted, stats } = await said(worker)
+  const { admitted, stats } = await messageFrom(worker)
   assert.equal(stats.admitted, admitted, 'the figures are those of the metrics')
   return admitted
 }
@@ -44,15 +44,17 @@ async function kill(worker: Worker): Promise<void> {
 }
 
 test('counts of dead workers stay, also for a worker forked after their death', async () => {
-  const [first, second, third] = [await fork('heirs', 1), await fork('heirs', 10), await fork('heirs', 100)]
+  const first = await fork('carried counters', 1)
+  const second = await fork('carried counters', 10)
+  const third = await fork('carried counters', 100)
   assert.equal(await ask(first), 111)
   await kill(third)
   assert.equal(await ask(first), 111)
   assert.equal(await ask(first), 111)
   await kill(first)
-  const young = await fork('heirs', 1000)
-  for (let i = 0; i < 2; i++) assert.equal(await ask(young), 1111)
-  await kill(young)
+  const later = await fork('carried counters', 1000)
+  for (let i = 0; i < 2; i++) assert.equal(await ask(later), 1111)
+  await kill(later)
   for (let i = 0; i < 2; i++) assert.equal(await ask(second), 1111)
   await kill(second)
 })
@@ -60,7 +62,7 @@ test('counts of dead workers stay, also for a worker forked after their death', 
 test('the stats of a cluster have the mean of per-process loads', async () => {
   const [first] = [await fork('averages', 2), await fork('averages', 4)]
   first.send('ask')
-  const { stats } = await said(first)
+  const { stats } = await messageFrom(first)
   assert.deepEqual([stats.admitted, stats.demand], [6, 1])
   assert.ok(Math.abs(stats.utilisation - 0.3) < 1e-9, `${stats.utilisation}`)
   assert.ok(Math.abs(stats.load - 0.6) < 1e-9, `${stats.load}`)

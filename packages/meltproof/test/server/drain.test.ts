@@ -8,10 +8,10 @@ import type { Duplex } from 'node:stream'
 import { describe, it } from 'node:test'
 import { type ProtectOptions, protect } from '../../src/index.ts'
 import type { Guard } from '../../src/server/guard.ts'
-import { eventually, Holding, type House, listen } from './harness.ts'
+import { eventually, Holding, type Service, listen } from './harness.ts'
 import { CERTIFICATE } from './tls.fixture.ts'
 
-interface Protected extends House {
+interface Protected extends Service {
   readonly guard: Guard
   readonly holding: Holding
   readonly notes: string[]
@@ -26,9 +26,9 @@ async function open(options: ProtectOptions = {}, server = http.createServer()):
 }
 
 /** Sends a request on a new connection and returns the response. */
-async function ask(house: Protected, path: string): Promise<{ status: number; headers: Record<string, string> }> {
-  const client = (await house.connect()).get(path)
-  const { response } = await house.holding.take(path)
+async function ask(service: Protected, path: string): Promise<{ status: number; headers: Record<string, string> }> {
+  const client = (await service.connect()).get(path)
+  const { response } = await service.holding.take(path)
   response.end()
   return client.answer()
 }
@@ -38,55 +38,55 @@ const LONG_MS = 60_000
 
 describe('drain(), before the server stops accepting', () => {
   it('reports not ready, but still accepts and serves', async () => {
-    const house = await open({ readiness: '/ready' })
-    await ask(house, '/before')
-    const drained = house.guard.drain(LONG_MS)
-    const probe = await (await house.connect()).get('/ready').answer()
+    const service = await open({ readiness: '/ready' })
+    await ask(service, '/before')
+    const drained = service.guard.drain(LONG_MS)
+    const probe = await (await service.connect()).get('/ready').answer()
     assert.equal(probe.status, 503)
     assert.equal(JSON.parse(probe.body).draining, true)
-    assert.equal((await ask(house, '/during')).status, 200)
+    assert.equal((await ask(service, '/during')).status, 200)
     assert.equal(await drained, true)
-    assert.equal(house.server.listening, false)
+    assert.equal(service.server.listening, false)
   })
 
   it('stops at once if there were no recent requests', async () => {
-    const house = await open()
+    const service = await open()
     const beganAt = performance.now()
-    assert.equal(await house.guard.drain(LONG_MS), true)
+    assert.equal(await service.guard.drain(LONG_MS), true)
     assert.ok(performance.now() - beganAt < 500)
   })
 
   it('accepts for drainDelayMs', async () => {
-    const house = await open({ drainDelayMs: 400 })
+    const service = await open({ drainDelayMs: 400 })
     const beganAt = performance.now()
-    const drained = house.guard.drain(LONG_MS)
-    assert.equal((await ask(house, '/during')).status, 200)
-    await eventually('it stops', () => !house.server.listening)
+    const drained = service.guard.drain(LONG_MS)
+    assert.equal((await ask(service, '/during')).status, 200)
+    await eventually('it stops', () => !service.server.listening)
     assert.ok(performance.now() - beganAt >= 390)
     assert.equal(await drained, true)
   })
 
   it('limits drainDelayMs to half of the drain timeout, with a warning', async () => {
-    const house = await open({ drainDelayMs: 10_000 })
-    assert.equal(await house.guard.drain(100), true)
-    assert.equal(house.notes.length, 1)
-    assert.match(house.notes[0]!, /drainDelayMs \(10000\) is more than half of drain\(100\).* after 50 ms/)
+    const service = await open({ drainDelayMs: 10_000 })
+    assert.equal(await service.guard.drain(100), true)
+    assert.equal(service.notes.length, 1)
+    assert.match(service.notes[0]!, /drainDelayMs \(10000\) is more than half of drain\(100\).* after 50 ms/)
   })
 
   it('stops at once with drainDelayMs: 0', async () => {
-    const house = await open({ drainDelayMs: 0 })
-    await ask(house, '/before')
-    const drained = house.guard.drain(LONG_MS)
-    await eventually('it stops', () => !house.server.listening)
+    const service = await open({ drainDelayMs: 0 })
+    await ask(service, '/before')
+    const drained = service.guard.drain(LONG_MS)
+    await eventually('it stops', () => !service.server.listening)
     assert.equal(await drained, true)
   })
 
   it('does not resolve before the last request has ended if the app closed the server itself', async () => {
-    const house = await open()
-    const client = (await house.connect()).get('/slow')
-    const { response } = await house.holding.take('/slow')
-    house.server.close()
-    const drained = house.guard.drain(LONG_MS)
+    const service = await open()
+    const client = (await service.connect()).get('/slow')
+    const { response } = await service.holding.take('/slow')
+    service.server.close()
+    const drained = service.guard.drain(LONG_MS)
     let over = false
     void drained.then(() => (over = true))
     await new Promise(resolve => setTimeout(resolve, 120))
@@ -99,20 +99,20 @@ describe('drain(), before the server stops accepting', () => {
 
 describe('during a drain, Connection: close is sent', () => {
   it('to requests in service, waiting, exempt and new', async () => {
-    const house = await open({ limit: 1, exempt: ['/exempt'], drainDelayMs: 0 })
+    const service = await open({ limit: 1, exempt: ['/exempt'], drainDelayMs: 0 })
     const [first, second, third, exempt] = [
-      await house.connect(),
-      await house.connect(),
-      await house.connect(),
-      await house.connect(),
+      await service.connect(),
+      await service.connect(),
+      await service.connect(),
+      await service.connect(),
     ]
     first.get('/in-service')
-    const inService = await house.holding.take('/in-service')
+    const inService = await service.holding.take('/in-service')
     second.get('/waiting')
-    await eventually('it waits', () => house.guard.stats().queued === 1)
+    await eventually('it waits', () => service.guard.stats().queued === 1)
     exempt.get('/exempt')
-    const exempted = await house.holding.take('/exempt')
-    const drained = house.guard.drain(LONG_MS)
+    const exempted = await service.holding.take('/exempt')
+    const drained = service.guard.drain(LONG_MS)
     third.get('/comes')
     for (const [client, held] of [
       [exempt, exempted],
@@ -120,7 +120,7 @@ describe('during a drain, Connection: close is sent', () => {
       [second, undefined],
       [third, undefined],
     ] as const) {
-      const { response } = held ?? (await house.holding.take())
+      const { response } = held ?? (await service.holding.take())
       response.end('served')
       const answer = await client.answer()
       assert.equal(answer.headers['connection'], 'close')
@@ -131,13 +131,13 @@ describe('during a drain, Connection: close is sent', () => {
   })
 
   it('to a request that is shed', async () => {
-    const house = await open({ limit: 1 })
-    const waiting = await house.connect()
-    ;(await house.connect()).get('/for-ever')
-    await house.holding.take('/for-ever')
+    const service = await open({ limit: 1 })
+    const waiting = await service.connect()
+    ;(await service.connect()).get('/for-ever')
+    await service.holding.take('/for-ever')
     waiting.get('/waiting')
-    await eventually('it waits', () => house.guard.stats().queued === 1)
-    assert.equal(await house.guard.drain(20), false)
+    await eventually('it waits', () => service.guard.stats().queued === 1)
+    assert.equal(await service.guard.drain(20), false)
     const answer = await waiting.answer()
     assert.deepEqual([answer.status, answer.headers['connection']], [503, 'close'])
   })
@@ -152,10 +152,10 @@ describe('during a drain, Connection: close is sent', () => {
     ['none', r => r.writeHead(200, { 'x-a': 'b' }).end()],
   ] as [string, (response: ServerResponse) => void][]) {
     it(`whatever Connection header the app sets: ${how}`, async () => {
-      const house = await open({ drainDelayMs: 0 })
-      const client = (await house.connect()).get('/')
-      const { response } = await house.holding.take()
-      const drained = house.guard.drain(LONG_MS)
+      const service = await open({ drainDelayMs: 0 })
+      const client = (await service.connect()).get('/')
+      const { response } = await service.holding.take()
+      const drained = service.guard.drain(LONG_MS)
       answer(response)
       assert.equal((await client.answer()).headers['connection'], 'close')
       assert.equal(await drained, true)
@@ -163,10 +163,14 @@ describe('during a drain, Connection: close is sent', () => {
   }
 
   it('only with the last of several pipelined responses', async () => {
-    const house = await open({ drainDelayMs: 0 })
-    const client = (await house.connect()).get('/first').get('/second').get('/third')
-    const [first, second, third] = [await house.holding.take(), await house.holding.take(), await house.holding.take()]
-    const drained = house.guard.drain(LONG_MS)
+    const service = await open({ drainDelayMs: 0 })
+    const client = (await service.connect()).get('/first').get('/second').get('/third')
+    const [first, second, third] = [
+      await service.holding.take(),
+      await service.holding.take(),
+      await service.holding.take(),
+    ]
+    const drained = service.guard.drain(LONG_MS)
     second.response.end('second')
     first.response.end('first')
     third.response.end('third')
@@ -183,12 +187,12 @@ describe('during a drain, Connection: close is sent', () => {
   })
 
   it('to a client that is still uploading, which is not reset', async () => {
-    const house = await open({ drainDelayMs: 0 })
-    const client = await house.connect()
+    const service = await open({ drainDelayMs: 0 })
+    const client = await service.connect()
     const body = 'x'.repeat(2_000_000)
     client.send(`POST /upload HTTP/1.1\r\nHost: test\r\nContent-Length: ${body.length}\r\n\r\n`)
-    const { response } = await house.holding.take()
-    const drained = house.guard.drain(LONG_MS)
+    const { response } = await service.holding.take()
+    const drained = service.guard.drain(LONG_MS)
     response.end('too early')
     const answer = await client.answer()
     assert.deepEqual([answer.body, answer.headers['connection']], ['too early', 'close'])
@@ -203,16 +207,16 @@ describe('during a drain, Connection: close is sent', () => {
 
 describe('during a drain, an idle connection', () => {
   it('stays open for another request if it has just been used', async () => {
-    const house = await open({ drainDelayMs: 0 })
-    const client = (await house.connect()).get('/first')
-    ;(await house.holding.take()).response.end()
+    const service = await open({ drainDelayMs: 0 })
+    const client = (await service.connect()).get('/first')
+    ;(await service.holding.take()).response.end()
     assert.equal((await client.answer()).headers['connection'], 'keep-alive')
-    const drained = house.guard.drain(LONG_MS)
-    await eventually('it accepts no more', () => !house.server.listening)
+    const drained = service.guard.drain(LONG_MS)
+    await eventually('it accepts no more', () => !service.server.listening)
     // Several checks later.
     await new Promise(resolve => setTimeout(resolve, 150))
     client.get('/second')
-    ;(await house.holding.take()).response.end()
+    ;(await service.holding.take()).response.end()
     assert.deepEqual((await client.answer()).headers['connection'], 'close')
     assert.equal(await drained, true)
   })
@@ -221,16 +225,16 @@ describe('during a drain, an idle connection', () => {
     it(`stays open for its keep-alive timeout while no requests arrive, ${secure ? 'https' : 'http'}`, async () => {
       const server = secure ? https.createServer(CERTIFICATE) : http.createServer()
       server.keepAliveTimeout = LONG_MS
-      const house = await open({ drainDelayMs: 0 }, server)
-      const client = (await house.connect()).get('/first')
-      ;(await house.holding.take()).response.end()
+      const service = await open({ drainDelayMs: 0 }, server)
+      const client = (await service.connect()).get('/first')
+      ;(await service.holding.take()).response.end()
       assert.equal((await client.answer()).headers['keep-alive'], 'timeout=60')
-      const drained = house.guard.drain(LONG_MS)
-      await eventually('it accepts no more', () => !house.server.listening)
+      const drained = service.guard.drain(LONG_MS)
+      await eventually('it accepts no more', () => !service.server.listening)
       // Longer than the second after which the server counts as quiet.
       await new Promise(resolve => setTimeout(resolve, 1500))
       client.get('/second')
-      const second = await Promise.race([house.holding.take('/second'), client.closed.then(() => undefined)])
+      const second = await Promise.race([service.holding.take('/second'), client.closed.then(() => undefined)])
       assert.ok(second, 'the connection was closed before')
       second.response.end()
       assert.equal((await client.answer()).headers['connection'], 'close')
@@ -241,11 +245,11 @@ describe('during a drain, an idle connection', () => {
   it('is closed when the drain times out, and the drain counts as complete', async () => {
     const server = http.createServer()
     server.keepAliveTimeout = LONG_MS
-    const house = await open({ drainDelayMs: 0 }, server)
-    const client = (await house.connect()).get('/first')
-    ;(await house.holding.take()).response.end()
+    const service = await open({ drainDelayMs: 0 }, server)
+    const client = (await service.connect()).get('/first')
+    ;(await service.holding.take()).response.end()
     await client.answer()
-    assert.equal(await house.guard.drain(1500), true)
+    assert.equal(await service.guard.drain(1500), true)
     await client.closed
   })
 
@@ -284,12 +288,12 @@ describe('during a drain, an idle connection', () => {
   })
 
   it('stays open if a request has begun on it', async () => {
-    const house = await open()
-    const client = (await house.connect()).send('GET /slow HTTP/1.1\r\n')
-    const drained = house.guard.drain(LONG_MS)
-    await eventually('it accepts no more', () => !house.server.listening)
+    const service = await open()
+    const client = (await service.connect()).send('GET /slow HTTP/1.1\r\n')
+    const drained = service.guard.drain(LONG_MS)
+    await eventually('it accepts no more', () => !service.server.listening)
     client.send('Host: test\r\n\r\n')
-    ;(await house.holding.take()).response.end()
+    ;(await service.holding.take()).response.end()
     assert.equal((await client.answer()).status, 200)
     assert.equal(await drained, true)
   })
@@ -297,10 +301,10 @@ describe('during a drain, an idle connection', () => {
   for (const secure of [false, true]) {
     it(`does not delay the drain if it was never used, ${secure ? 'https' : 'http'}`, async () => {
       const server = secure ? https.createServer(CERTIFICATE) : http.createServer()
-      const house = await open({}, server)
-      const client = await house.connect()
+      const service = await open({}, server)
+      const client = await service.connect()
       await eventually('it is there', async () => (await count(server)) === 1)
-      assert.equal(await house.guard.drain(LONG_MS), true)
+      assert.equal(await service.guard.drain(LONG_MS), true)
       await client.closed
     })
   }
@@ -309,19 +313,21 @@ describe('during a drain, an idle connection', () => {
 describe('during a drain, an upgraded connection', () => {
   const HANDSHAKE = 'GET /chat HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
 
-  async function upgrade(house: Protected): Promise<{ socket: Duplex; client: Awaited<ReturnType<House['connect']>> }> {
-    const upgraded = once(house.server, 'upgrade') as Promise<[unknown, Duplex]>
-    const client = (await house.connect()).send(HANDSHAKE)
+  async function upgrade(
+    service: Protected,
+  ): Promise<{ socket: Duplex; client: Awaited<ReturnType<Service['connect']>> }> {
+    const upgraded = once(service.server, 'upgrade') as Promise<[unknown, Duplex]>
+    const client = (await service.connect()).send(HANDSHAKE)
     const [, socket] = await upgraded
     socket.on('error', () => undefined)
     return { socket, client }
   }
 
   it('may end by itself before the timeout', async () => {
-    const house = await open()
-    const { socket, client } = await upgrade(house)
-    const drained = house.guard.drain(LONG_MS)
-    await eventually('it accepts no more', () => !house.server.listening)
+    const service = await open()
+    const { socket, client } = await upgrade(service)
+    const drained = service.guard.drain(LONG_MS)
+    await eventually('it accepts no more', () => !service.server.listening)
     socket.end('bye')
     await eventually('it hears of it', () => client.received === 'bye')
     client.destroy()
@@ -329,29 +335,29 @@ describe('during a drain, an upgraded connection', () => {
   })
 
   it('is cut off at the timeout, and the server closes', async () => {
-    const house = await open()
-    const { client } = await upgrade(house)
-    const closed = once(house.server, 'close')
-    assert.equal(await house.guard.drain(50), false)
+    const service = await open()
+    const { client } = await upgrade(service)
+    const closed = once(service.server, 'close')
+    assert.equal(await service.guard.drain(50), false)
     await client.closed
     await closed
   })
 
   it('does no harm if the app emitted it without a socket', async () => {
-    const house = await open()
-    house.server.on('upgrade', () => undefined)
-    house.server.emit('upgrade', {} as never, undefined as never, Buffer.alloc(0))
-    assert.equal(await house.guard.drain(LONG_MS), true)
+    const service = await open()
+    service.server.on('upgrade', () => undefined)
+    service.server.emit('upgrade', {} as never, undefined as never, Buffer.alloc(0))
+    assert.equal(await service.guard.drain(LONG_MS), true)
   })
 })
 
 describe('during a drain, a TLS handshake that hangs', () => {
   it('is cut off at the timeout, and the server closes', async () => {
-    const house = await open({}, https.createServer(CERTIFICATE))
-    const socket = net.connect(house.port, '127.0.0.1').on('error', () => undefined)
-    await eventually('it is there', async () => (await count(house.server)) === 1)
-    const closed = once(house.server, 'close')
-    assert.equal(await house.guard.drain(50), false)
+    const service = await open({}, https.createServer(CERTIFICATE))
+    const socket = net.connect(service.port, '127.0.0.1').on('error', () => undefined)
+    await eventually('it is there', async () => (await count(service.server)) === 1)
+    const closed = once(service.server, 'close')
+    assert.equal(await service.guard.drain(50), false)
     await closed
     socket.destroy()
   })

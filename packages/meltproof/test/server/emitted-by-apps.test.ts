@@ -9,26 +9,26 @@ import net, { type Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { doorOn, type DoorOptions, eventually, Holding, listen } from './harness.ts'
+import { pathOn, type GatedOptions, eventually, Holding, listen } from './harness.ts'
 
 type Emit = (event: string, ...args: unknown[]) => boolean
 
 interface Emitting {
   readonly emit: Emit
-  readonly door: ReturnType<typeof doorOn>
+  readonly requestPath: ReturnType<typeof pathOn>
   readonly seen: unknown[][]
 }
 
 /** A server that records all emitted events. A failure of the gate fails the test. */
-function emitting(options: DoorOptions = {}): Emitting {
+function emitting(options: GatedOptions = {}): Emitting {
   const server = http.createServer()
   const seen: unknown[][] = []
   server.removeAllListeners('connection')
-  const door = doorOn(server, options)
+  const requestPath = pathOn(server, options)
   for (const event of ['request', 'checkContinue', 'checkExpectation', 'connection', 'upgrade', 'connect']) {
     server.on(event, (...args: unknown[]) => seen.push(args))
   }
-  return { emit: server.emit.bind(server) as Emit, door, seen }
+  return { emit: server.emit.bind(server) as Emit, requestPath, seen }
 }
 
 const nobody = null as unknown as Socket
@@ -78,7 +78,7 @@ const RESPONSES: Readonly<Record<string, () => unknown>> = {
 describe('a request that an app emits itself', () => {
   for (const [request, makeRequest] of Object.entries(REQUESTS)) {
     it(`is passed on unchanged, outside the gate: one ${request}`, async () => {
-      const { emit, door, seen } = emitting({ limit: 1 })
+      const { emit, requestPath, seen } = emitting({ limit: 1 })
       for (const event of ['request', 'checkContinue', 'checkExpectation', 'connection', 'upgrade', 'connect']) {
         for (const makeResponse of Object.values(RESPONSES)) {
           const args = [makeRequest(), makeResponse(), 'a third thing']
@@ -90,13 +90,16 @@ describe('a request that an app emits itself', () => {
         assert.equal(emit(event), true)
       }
       await turn()
-      assert.deepEqual([door.stats().inflight, door.stats().queued, door.stats().admitted], [0, 0, 0])
+      assert.deepEqual(
+        [requestPath.stats().inflight, requestPath.stats().queued, requestPath.stats().admitted],
+        [0, 0, 0],
+      )
     })
   }
 
   it('is passed on while the server drains', () => {
-    const { emit, door, seen } = emitting()
-    door.lastAnswers()
+    const { emit, requestPath, seen } = emitting()
+    requestPath.lastAnswers()
     for (const makeRequest of Object.values(REQUESTS)) {
       for (const makeResponse of Object.values(RESPONSES)) emit('request', makeRequest(), makeResponse())
     }
@@ -104,32 +107,32 @@ describe('a request that an app emits itself', () => {
   })
 
   it('takes a permit if it has its own stream, and returns it with its response', async () => {
-    const { emit, door, seen } = emitting({ limit: 1 })
+    const { emit, requestPath, seen } = emitting({ limit: 1 })
     const [request, response] = onADuplex()
     emit('request', request, response)
-    assert.equal(door.stats().inflight, 1)
+    assert.equal(requestPath.stats().inflight, 1)
     const [second, answer] = onADuplex()
     emit('request', second, answer)
-    assert.deepEqual([seen.length, door.stats().queued], [1, 1])
+    assert.deepEqual([seen.length, requestPath.stats().queued], [1, 1])
     // The stream stays open, so neither it nor the response emits 'close'.
     response.end('done')
     await turn()
     await turn()
-    assert.deepEqual([seen.length, door.stats().inflight, door.stats().queued], [2, 1, 0])
+    assert.deepEqual([seen.length, requestPath.stats().inflight, requestPath.stats().queued], [2, 1, 0])
     answer.end()
     await turn()
     await turn()
-    assert.equal(door.stats().inflight, 0)
+    assert.equal(requestPath.stats().inflight, 0)
   })
 
   it('does not switch the gate off for other requests', async () => {
-    const { emit, door } = emitting({ limit: 1 })
+    const { emit, requestPath } = emitting({ limit: 1 })
     emit('request', new IncomingMessage(nobody), withoutSocket())
     for (let i = 0; i < 2; i++) {
       const [request, response] = onADuplex()
       emit('request', request, response)
     }
-    assert.deepEqual([door.stats().inflight, door.stats().queued], [1, 1])
+    assert.deepEqual([requestPath.stats().inflight, requestPath.stats().queued], [1, 1])
   })
 })
 
@@ -187,7 +190,7 @@ it('ten thousand malformed objects, emitted as any event, are passed on, and the
     return seed / 0x80_00_00_00
   }
   const trustsCaller = (): boolean => random() < 0.5
-  const { emit, door, seen } = emitting({
+  const { emit, requestPath, seen } = emitting({
     limit: 1,
     policy: { exemptUrl: url => url.startsWith('/exempt'), trustsCaller },
   })
@@ -202,7 +205,7 @@ it('ten thousand malformed objects, emitted as any event, are passed on, and the
   ]
   let heard = 0
   for (let i = 0; i < 10_000; i++) {
-    if (i === 5000) door.lastAnswers()
+    if (i === 5000) requestPath.lastAnswers()
     const event = events[i % events.length]!
     const args = [odd(random), odd(random)]
     const before = seen.length
@@ -217,30 +220,30 @@ it('ten thousand malformed objects, emitted as any event, are passed on, and the
     const [request, response] = onADuplex()
     emit('request', request, response)
   }
-  assert.deepEqual([door.stats().inflight, door.stats().queued], [1, 1])
+  assert.deepEqual([requestPath.stats().inflight, requestPath.stats().queued], [1, 1])
 })
 
 it("a request whose event the app's own emit() delays passes the gate when it is emitted", async () => {
   const holding = new Holding()
   const server = http.createServer(holding.handler)
-  const door = doorOn(server, { limit: 1 })
+  const requestPath = pathOn(server, { limit: 1 })
   const { emit } = server as { emit: Emit }
   server.emit = function (this: http.Server, event: string, ...args: unknown[]): boolean {
     if (event !== 'request') return emit.call(this, event, ...args)
     setTimeout(() => emit.call(this, event, ...args), 5)
     return true
   }
-  const house = await listen(server)
+  const service = await listen(server)
   for (const path of ['/first', '/second']) {
-    const client = (await house.connect()).get(path)
+    const client = (await service.connect()).get(path)
     const { response } = await holding.take(path)
-    assert.equal(door.stats().inflight, 1)
-    const waiting = (await house.connect()).get('/waits')
-    await eventually('the next one waits', () => door.stats().queued === 1)
+    assert.equal(requestPath.stats().inflight, 1)
+    const waiting = (await service.connect()).get('/waits')
+    await eventually('the next one waits', () => requestPath.stats().queued === 1)
     response.end(path)
     assert.equal((await client.answer()).body, path)
     ;(await holding.take('/waits')).response.end('served')
     assert.equal((await waiting.answer()).body, 'served')
   }
-  await eventually('the permits are back', () => door.stats().inflight === 0)
+  await eventually('the permits are back', () => requestPath.stats().inflight === 0)
 })

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GATE_TUNING } from '../../src/admission/gate.ts'
 import { fixedLimit, type Limiter } from '../../src/admission/limiter/limiter.ts'
-import { eventually, Holding, openDoor } from './harness.ts'
+import { eventually, Holding, startGated } from './harness.ts'
 
 const PARTS = ['limit', 'searching', 'admitted', 'completed', 'limitReached', 'tick', 'limitCleared'] as const
 
@@ -29,18 +29,18 @@ for (const part of PARTS) {
     const holding = new Holding()
     // The first waiting request triggers limitReached. The other parts break while requests wait.
     let armed = part === 'limitReached'
-    const house = await openDoor(holding.handler, {
+    const service = await startGated(holding.handler, {
       limiter: brokenLimiter(part, () => armed),
       onFailure: error => failures.push(error),
       tuning: { maxWaitMs: GATE_TUNING.maxWaitMs, intervalMs: INTERVAL_MS },
     })
-    const clients = await Promise.all(Array.from({ length: 12 }, () => house.connect()))
+    const clients = await Promise.all(Array.from({ length: 12 }, () => service.connect()))
     const [first, second, ...others] = clients
     first!.get('/')
     const inService = await holding.take()
     second!.get('/').get('/behind').get('/upgrade', 'Connection: Upgrade', 'Upgrade: x')
     others[0]!.get('/upgrade', 'Connection: Upgrade', 'Upgrade: x')
-    await eventually('a request waits', () => house.door.stats().queued > 0 || failures.length > 0)
+    await eventually('a request waits', () => service.requestPath.stats().queued > 0 || failures.length > 0)
     armed = true
     for (const client of others.slice(1)) client.get('/').get('/behind')
     // The queue reads `searching` when an interval ends.
@@ -63,7 +63,7 @@ for (const part of PARTS) {
 describe('a failure inside meltproof', () => {
   it('at the end of a request does not reach the app', async () => {
     const failures: unknown[] = []
-    const house = await openDoor(
+    const service = await startGated(
       (request, response) => {
         if (request.url === '/odd') {
           Object.defineProperty(response, 'writableEnded', {
@@ -77,7 +77,7 @@ describe('a failure inside meltproof', () => {
       { onFailure: error => failures.push(error) },
     )
     for (const path of ['/odd', '/next']) {
-      assert.equal((await (await house.connect()).get(path).answer()).body, 'answered')
+      assert.equal((await (await service.connect()).get(path).answer()).body, 'answered')
     }
     assert.deepEqual(failures.map(String), ['Error: odd'])
   })
@@ -86,14 +86,14 @@ describe('a failure inside meltproof', () => {
     const failures: unknown[] = []
     const holding = new Holding()
     let armed = false
-    const house = await openDoor(holding.handler, {
+    const service = await startGated(holding.handler, {
       limiter: brokenLimiter('admitted', () => armed),
       onFailure: error => failures.push(error),
     })
-    ;(await house.connect()).get('/first')
+    ;(await service.connect()).get('/first')
     const first = await holding.take('/first')
-    const client = (await house.connect()).get('/a').get('/b').get('/c').get('/d')
-    await eventually('a waits', () => house.door.stats().queued === 1)
+    const client = (await service.connect()).get('/a').get('/b').get('/c').get('/d')
+    await eventually('a waits', () => service.requestPath.stats().queued === 1)
     armed = true
     first.response.end()
     for (const path of ['/a', '/b', '/c', '/d']) {

@@ -11,7 +11,7 @@ import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
 import Koa from 'koa'
-import { doorOn, eventually, Holding, type House, listen } from './harness.ts'
+import { pathOn, eventually, Holding, type Service, listen } from './harness.ts'
 import { CERTIFICATE } from './tls.fixture.ts'
 
 /** Creates a server whose `/hold` responds with the text of `hold`. Calls `guard` before it listens. */
@@ -82,12 +82,12 @@ function plainApp(hold: () => Promise<string>): http.RequestListener {
 
 const MAKES: Record<string, Make> = {
   'node:http, app first': async (hold, guard) => guarded(http.createServer(plainApp(hold)), guard),
-  'node:http, door first': async (hold, guard) => guarded(http.createServer(), guard).on('request', plainApp(hold)),
+  'node:http, guard first': async (hold, guard) => guarded(http.createServer(), guard).on('request', plainApp(hold)),
   'node:https': async (hold, guard) => guarded(https.createServer(CERTIFICATE, plainApp(hold)), guard),
   'Express, app first': async (hold, guard) => guarded(http.createServer(expressApp(hold)), guard),
-  'Express, door first': async (hold, guard) => guarded(http.createServer(), guard).on('request', expressApp(hold)),
+  'Express, guard first': async (hold, guard) => guarded(http.createServer(), guard).on('request', expressApp(hold)),
   'Koa, app first': async (hold, guard) => guarded(http.createServer(koaApp(hold).callback()), guard),
-  'Koa, door first': async (hold, guard) => guarded(http.createServer(), guard).on('request', koaApp(hold).callback()),
+  'Koa, guard first': async (hold, guard) => guarded(http.createServer(), guard).on('request', koaApp(hold).callback()),
   Hono: async (hold, guard) =>
     guarded(createAdaptorServer({ fetch: honoApp(hold).fetch, createServer: http.createServer }) as http.Server, guard),
   'Fastify, fastify.server': async (hold, guard) => guarded((await fastifyApp(hold, {})).server, guard),
@@ -109,17 +109,17 @@ for (const [name, make] of Object.entries(MAKES)) {
       const holding = new Holding()
       const holds: ((text: string) => void)[] = []
       const hold = (): Promise<string> => new Promise(resolve => holds.push(resolve))
-      let door: ReturnType<typeof doorOn> | undefined
+      let requestPath: ReturnType<typeof pathOn> | undefined
       const server = await make(hold, made => {
-        door = doorOn(made, { limit, tuning: { maxQueued: 1 } })
+        requestPath = pathOn(made, { limit, tuning: { maxQueued: 1 } })
       })
-      const house: House = await listen(server)
-      return { ...house, door: door!, holding, holds }
+      const service: Service = await listen(server)
+      return { ...service, requestPath: requestPath!, holding, holds }
     }
 
     it('serves requests through the gate', async () => {
-      const house = await start(100)
-      const client = await house.connect()
+      const service = await start(100)
+      const client = await service.connect()
       const text = JSON.stringify({ long: 'x'.repeat(20_000) })
       const post = `POST /echo HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: ${text.length}`
       for (let i = 0; i < 3; i++) {
@@ -128,32 +128,32 @@ for (const [name, make] of Object.entries(MAKES)) {
         assert.equal(answer.body, text)
       }
       assert.equal((await client.get('/broken').answer()).status, 500)
-      assert.equal(house.door.stats().admitted, 4)
-      await eventually('nothing is held', () => house.door.stats().inflight === 0)
+      assert.equal(service.requestPath.stats().admitted, 4)
+      await eventually('nothing is held', () => service.requestPath.stats().inflight === 0)
     })
 
     it('queues and sheds requests before the framework sees them', async () => {
-      const house = await start(1)
-      const [first, second, third] = [await house.connect(), await house.connect(), await house.connect()]
+      const service = await start(1)
+      const [first, second, third] = [await service.connect(), await service.connect(), await service.connect()]
       first.get('/hold')
-      await eventually('one is in service', () => house.holds.length === 1)
+      await eventually('one is in service', () => service.holds.length === 1)
       second.get('/hold')
-      await eventually('one waits', () => house.door.stats().queued === 1)
+      await eventually('one waits', () => service.requestPath.stats().queued === 1)
       assert.equal((await third.get('/hold').answer()).status, 503)
-      house.holds[0]!('first')
+      service.holds[0]!('first')
       assert.equal((await first.answer()).body, 'first')
-      await eventually('the next is in service', () => house.holds.length === 2)
-      house.holds[1]!('second')
+      await eventually('the next is in service', () => service.holds.length === 2)
+      service.holds[1]!('second')
       assert.equal((await second.answer()).body, 'second')
-      await eventually('nothing is held', () => house.door.stats().inflight === 0)
+      await eventually('nothing is held', () => service.requestPath.stats().inflight === 0)
     })
   })
 }
 
-describe('a tracer that patches http.Server.prototype.emit after the door was made', () => {
+describe('a tracer that patches http.Server.prototype.emit after the gate was made', () => {
   it('still sees every admitted request', async () => {
     const server = http.createServer((_, response) => response.end())
-    doorOn(server, { limit: 10 })
+    pathOn(server, { limit: 10 })
     const emit = http.Server.prototype.emit as Emit
     const seen: string[] = []
     http.Server.prototype.emit = function (this: http.Server, event: string, ...args: unknown[]) {
@@ -161,8 +161,8 @@ describe('a tracer that patches http.Server.prototype.emit after the door was ma
       return emit.call(this, event, ...args)
     }
     try {
-      const house = await listen(server)
-      const client = await house.connect()
+      const service = await listen(server)
+      const client = await service.connect()
       assert.equal((await client.get('/').answer()).status, 200)
     } finally {
       http.Server.prototype.emit = emit

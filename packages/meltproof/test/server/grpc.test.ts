@@ -8,7 +8,7 @@ import grpc from '@grpc/grpc-js'
 import { protect, type ProtectOptions } from '../../src/index.ts'
 import type { Guard } from '../../src/server/guard.ts'
 import type { RequestPath } from '../../src/server/request-path.ts'
-import { type DoorOptions, doorOn, eventually } from './harness.ts'
+import { type GatedOptions, pathOn, eventually } from './harness.ts'
 
 const { status } = grpc
 const asIs = (message: Buffer): Buffer => message
@@ -105,12 +105,14 @@ async function serve(
   }
 }
 
-async function withDoor(options: DoorOptions = {}): Promise<{ door: RequestPath; calls: Calls; port: number }> {
-  let door!: RequestPath
+async function startGrpc(
+  options: GatedOptions = {},
+): Promise<{ requestPath: RequestPath; calls: Calls; port: number }> {
+  let requestPath!: RequestPath
   const served = await serve(server => {
-    door = doorOn(server as unknown as http.Server, options)
+    requestPath = pathOn(server as unknown as http.Server, options)
   })
-  return { door, ...served }
+  return { requestPath, ...served }
 }
 
 function clientOf(port: number, options: object = {}): Client {
@@ -148,16 +150,16 @@ async function wordsOf(call: grpc.ClientReadableStream<Buffer>): Promise<string>
   return words.join(' ')
 }
 
-const idle = (door: RequestPath): Promise<void> =>
-  eventually('nothing is in service', () => door.stats().inflight + door.stats().queued === 0)
+const idle = (requestPath: RequestPath): Promise<void> =>
+  eventually('nothing is in service', () => requestPath.stats().inflight + requestPath.stats().queued === 0)
 
 describe('a grpc-js service', () => {
   it('answers calls of each kind, and failing ones', async () => {
-    const { door, calls, port } = await withDoor({ limit: 4 })
+    const { requestPath, calls, port } = await startGrpc({ limit: 4 })
     const client = clientOf(port)
     const unary = ask(client, 'one')
     await eventually('it has started', () => calls.started === 1)
-    assert.equal(door.stats().inflight, 1)
+    assert.equal(requestPath.stats().inflight, 1)
     calls.answer()
     assert.deepEqual(await unary, { code: status.OK, text: 'got one' })
     const { code, text } = await ask(client, 'fail')
@@ -175,12 +177,12 @@ describe('a grpc-js service', () => {
     for (const word of ['x', 'y']) bidi.write(Buffer.from(word))
     bidi.end()
     assert.equal(await words, 'x y')
-    await idle(door)
-    assert.equal(door.stats().admitted, 5)
+    await idle(requestPath)
+    assert.equal(requestPath.stats().admitted, 5)
   })
 
   it('receives a call whole after it has waited', async () => {
-    const { door, calls, port } = await withDoor()
+    const { requestPath, calls, port } = await startGrpc()
     const client = clientOf(port)
     const first = ask(client, 'first')
     await eventually('it has started', () => calls.started === 1)
@@ -189,84 +191,84 @@ describe('a grpc-js service', () => {
       for (let n = 0; n < 20; n++) call.write(Buffer.alloc(10_000, String(n % 10)))
       call.end()
     })
-    await eventually('it waits', () => door.stats().queued === 1)
+    await eventually('it waits', () => requestPath.stats().queued === 1)
     calls.answer()
     assert.equal((await first).code, status.OK)
     assert.equal((await sent).length, 200_000)
-    await idle(door)
+    await idle(requestPath)
   })
 
   it('frees the permit of a slow upload stream, whose end waits for a permit', async () => {
-    const { door, calls, port } = await withDoor()
+    const { requestPath, calls, port } = await startGrpc()
     const client = clientOf(port)
     let upload!: grpc.ClientWritableStream<Buffer>
     const sent = new Promise<string>((resolve, reject) => {
       upload = client.clientStream((error, answer) => (error ? reject(error) : resolve(String(answer))))
     })
     upload.write(Buffer.from('slowly '))
-    await eventually('the upload has started', () => door.stats().admitted === 1)
+    await eventually('the upload has started', () => requestPath.stats().admitted === 1)
     const unary = ask(client, 'one')
     await eventually('the call has started', () => calls.started === 1)
     upload.end(Buffer.from('sent'))
-    await eventually('the end of the upload waits', () => door.stats().queued === 1)
+    await eventually('the end of the upload waits', () => requestPath.stats().queued === 1)
     calls.answer()
     assert.equal((await unary).code, status.OK)
     assert.equal(await sent, 'slowly sent')
-    await idle(door)
+    await idle(requestPath)
   })
 
   it('forgets a slow upload stream whose client cancels it', async () => {
-    const { door, calls, port } = await withDoor()
+    const { requestPath, calls, port } = await startGrpc()
     const client = clientOf(port)
     for (const isComplete of [false, true]) {
-      const { admitted } = door.stats()
+      const { admitted } = requestPath.stats()
       const upload = client.clientStream(() => {})
       upload.write(Buffer.from('slowly'))
-      await eventually('the upload has started', () => door.stats().admitted > admitted)
+      await eventually('the upload has started', () => requestPath.stats().admitted > admitted)
       const started = calls.started
       const unary = ask(client, 'one')
       await eventually('the call has started', () => calls.started > started)
       if (isComplete) {
         upload.end()
-        await eventually('the end of the upload waits', () => door.stats().queued === 1)
+        await eventually('the end of the upload waits', () => requestPath.stats().queued === 1)
       }
       upload.cancel()
-      await eventually('nothing waits', () => door.stats().queued === 0)
+      await eventually('nothing waits', () => requestPath.stats().queued === 0)
       calls.answer()
       assert.equal((await unary).code, status.OK)
-      await idle(door)
+      await idle(requestPath)
     }
   })
 
   it('never sees a call that was cancelled while it waited', async () => {
-    const { door, calls, port } = await withDoor()
+    const { requestPath, calls, port } = await startGrpc()
     const client = clientOf(port)
     const first = ask(client, 'first')
     await eventually('it has started', () => calls.started === 1)
     const cancelled = client.unary(Buffer.from('second'), () => {})
-    await eventually('it waits', () => door.stats().queued === 1)
+    await eventually('it waits', () => requestPath.stats().queued === 1)
     cancelled.cancel()
-    await eventually('it has left', () => door.stats().queued === 0)
+    await eventually('it has left', () => requestPath.stats().queued === 0)
     assert.equal((await ask(client, 'third', { deadline: Date.now() + 50 })).code, status.DEADLINE_EXCEEDED)
-    await eventually('it has left', () => door.stats().queued === 0)
+    await eventually('it has left', () => requestPath.stats().queued === 0)
     calls.answer()
     await first
-    await idle(door)
+    await idle(requestPath)
     assert.equal(calls.started, 1)
   })
 
   it('holds the permit of a started call that its client cancels, but not forever', async () => {
-    const { door, calls, port } = await withDoor()
+    const { requestPath, calls, port } = await startGrpc()
     const call = clientOf(port).unary(Buffer.from('first'), () => {})
     await eventually('it has started', () => calls.started === 1)
     call.cancel()
-    await eventually('it is abandoned', () => door.stats().abandoned === 1)
-    assert.equal(door.stats().inflight, 1)
-    await idle(door)
+    await eventually('it is abandoned', () => requestPath.stats().abandoned === 1)
+    assert.equal(requestPath.stats().inflight, 1)
+    await idle(requestPath)
   })
 
   it('holds the permit of a call that grpc-js ends at its deadline, but not forever', async () => {
-    const { door, calls, port } = await withDoor()
+    const { requestPath, calls, port } = await startGrpc()
     const session = http2.connect(`http://127.0.0.1:${port}`)
     try {
       // A client of grpc-js would cancel the call at the same time.
@@ -281,16 +283,16 @@ describe('a grpc-js service', () => {
       const [answer] = await once(call.resume(), 'response')
       assert.equal(answer['grpc-status'], String(status.DEADLINE_EXCEEDED))
       assert.equal(calls.started, 1)
-      await eventually('it is abandoned', () => door.stats().abandoned === 1)
-      assert.equal(door.stats().inflight, 1)
-      await idle(door)
+      await eventually('it is abandoned', () => requestPath.stats().abandoned === 1)
+      assert.equal(requestPath.stats().inflight, 1)
+      await idle(requestPath)
     } finally {
       session.destroy()
     }
   })
 
   it('sheds with UNAVAILABLE and a retry pushback', async () => {
-    const { calls, port, door } = await withDoor({ tuning: { maxWaitMs: 5 } })
+    const { calls, port, requestPath } = await startGrpc({ tuning: { maxWaitMs: 5 } })
     const client = clientOf(port)
     void ask(client, 'first')
     await eventually('it has started', () => calls.started === 1)
@@ -298,12 +300,12 @@ describe('a grpc-js service', () => {
     assert.equal(code, status.UNAVAILABLE)
     assert.match(text, /is overloaded/)
     assert.ok(Number(metadata!.get('grpc-retry-pushback-ms')[0]) >= 1000)
-    assert.equal(door.stats().shed.late, 1)
+    assert.equal(requestPath.stats().shed.late, 1)
     assert.equal(calls.started, 1)
   })
 
   it('is retried by clients with a retry policy after its retry pushback', async () => {
-    const { calls, port, door } = await withDoor({ tuning: { maxWaitMs: 5 }, answer: { retryAfterS: [1, 1] } })
+    const { calls, port, requestPath } = await startGrpc({ tuning: { maxWaitMs: 5 }, answer: { retryAfterS: [1, 1] } })
     const client = clientOf(port, {
       'grpc.service_config': JSON.stringify({
         methodConfig: [
@@ -324,7 +326,7 @@ describe('a grpc-js service', () => {
     await eventually('it has started', () => calls.started === 1)
     const askedAt = performance.now()
     const second = ask(client, 'second')
-    await eventually('it was shed', () => door.stats().shed.late === 1)
+    await eventually('it was shed', () => requestPath.stats().shed.late === 1)
     calls.answer()
     await eventually('it has come again', () => calls.started === 2)
     assert.ok(performance.now() - askedAt >= 900)
@@ -333,7 +335,7 @@ describe('a grpc-js service', () => {
   })
 
   it('answers unary calls while more endless streams than permits are open', async () => {
-    const { door, calls, port } = await withDoor({ limit: 2 })
+    const { requestPath, calls, port } = await startGrpc({ limit: 2 })
     const client = clientOf(port)
     for (let n = 0; n < 10; n++) {
       const endless = n % 2 === 0 ? client.serverStream(Buffer.from('for ever')) : client.bidi()
@@ -346,7 +348,7 @@ describe('a grpc-js service', () => {
     })
     calls.answer()
     for (const { code } of await Promise.all(answers)) assert.equal(code, status.OK)
-    assert.equal(door.stats().admitted, 15)
+    assert.equal(requestPath.stats().admitted, 15)
   })
 })
 

@@ -15,7 +15,7 @@ import { meltproof as fastifyAdapter } from '../../src/adapters/fastify.ts'
 import { meltproof as koaAdapter } from '../../src/adapters/koa.ts'
 import { requests } from '../../src/channels.ts'
 import { type Guard, type ProtectOptions, protect } from '../../src/index.ts'
-import { connect, eventually, Holding, openDoor } from './harness.ts'
+import { connect, eventually, Holding, startGated } from './harness.ts'
 
 /** A dependency that hangs until it recovers, and counts the calls at work. */
 class Dependency {
@@ -281,64 +281,67 @@ describe('a permit lasts as long as its handler works', () => {
   }
 
   it('until the handler closes the connection itself', async () => {
-    const house = await openDoor((request, response) => {
+    const service = await startGated((request, response) => {
       if (request.url === '/socket') request.socket.destroy()
       else response.destroy()
     })
     for (const path of ['/socket', '/response']) {
-      assert.equal(await (await house.connect()).get(path).rest(), '')
-      await eventually('nothing is held', () => house.door.stats().inflight === 0)
+      assert.equal(await (await service.connect()).get(path).rest(), '')
+      await eventually('nothing is held', () => service.requestPath.stats().inflight === 0)
     }
-    assert.equal(house.door.stats().abandoned, 0)
+    assert.equal(service.requestPath.stats().abandoned, 0)
   })
 
   it('when the client closes, half-closes or resets the connection', async () => {
     const holding = new Holding()
-    const house = await openDoor(holding.handler, { limit: 3 })
+    const service = await startGated(holding.handler, { limit: 3 })
     const held = []
     for (const [path, leave] of [
       ['/close', 'destroy'],
       ['/reset', 'resetAndDestroy'],
       ['/half', 'end'],
     ] as const) {
-      const client = (await house.connect()).get(path)
+      const client = (await service.connect()).get(path)
       held.push(await holding.take(path))
       client.socket[leave]()
     }
-    await eventually('all have left', () => house.door.stats().abandoned === 3)
-    assert.equal(house.door.stats().inflight, 3)
+    await eventually('all have left', () => service.requestPath.stats().abandoned === 3)
+    assert.equal(service.requestPath.stats().inflight, 3)
     for (const { response } of held) response.end()
-    await eventually('nothing is held', () => house.door.stats().inflight === 0)
-    assert.equal(house.door.stats().abandoned, 0)
+    await eventually('nothing is held', () => service.requestPath.stats().inflight === 0)
+    assert.equal(service.requestPath.stats().abandoned, 0)
   })
 
   it('when Node closes a connection on its idle timeout', async () => {
     const holding = new Holding()
-    const house = await openDoor(holding.handler, { limit: 1 })
-    house.server.timeout = 60
-    const client = (await house.connect()).get('/idle')
+    const service = await startGated(holding.handler, { limit: 1 })
+    service.server.timeout = 60
+    const client = (await service.connect()).get('/idle')
     const { response } = await holding.take('/idle')
     await client.rest()
-    assert.equal(house.door.stats().inflight, 1)
+    assert.equal(service.requestPath.stats().inflight, 1)
     response.end()
-    await eventually('nothing is held', () => house.door.stats().inflight === 0)
+    await eventually('nothing is held', () => service.requestPath.stats().inflight === 0)
   })
 })
 
 describe('a permit is returned after its client has disconnected', () => {
   /** Sixteen clients arrive one after the other and `leave`. Then no permit is held. */
   async function come(handler: RequestListener, send: string, leave: 'destroy' | 'wait'): Promise<void> {
-    const house = await openDoor(handler, { limit: 4 })
+    const service = await startGated(handler, { limit: 4 })
     for (let i = 0; i < 16; i++) {
-      const client = (await house.connect()).send(send)
-      await eventually('it is in service', () => house.door.stats().admitted === i + 1)
+      const client = (await service.connect()).send(send)
+      await eventually('it is in service', () => service.requestPath.stats().admitted === i + 1)
       if (leave === 'wait') await client.rest()
       else {
         await sleep(5)
         client.destroy()
       }
     }
-    await eventually('nothing is held', () => house.door.stats().inflight === 0 && house.door.stats().abandoned === 0)
+    await eventually(
+      'nothing is held',
+      () => service.requestPath.stats().inflight === 0 && service.requestPath.stats().abandoned === 0,
+    )
   }
   const GET = 'GET / HTTP/1.1\r\nHost: test\r\n\r\n'
 
@@ -452,25 +455,25 @@ describe('a permit is returned without a close event', () => {
   for (const [name, take] of Object.entries(takesOver)) {
     it(name, async () => {
       const holding = new Holding()
-      const house = await openDoor(
+      const service = await startGated(
         (request, response) => {
           if (request.url === '/taken') take(request, response)
           holding.handler(request, response)
         },
         { limit: 1 },
       )
-      const client = (await house.connect()).get('/taken')
+      const client = (await service.connect()).get('/taken')
       const taken = await holding.take('/taken')
       if (name.includes('listeners')) {
         client.destroy()
         await eventually('its client is gone', () => taken.request.socket.destroyed)
         taken.response.end()
       }
-      const other = (await house.connect()).get('/other')
+      const other = (await service.connect()).get('/other')
       const { response } = await holding.take('/other')
       response.end('served')
       assert.equal((await other.answer()).body, 'served')
-      await eventually('nothing is held', () => house.door.stats().inflight === 0)
+      await eventually('nothing is held', () => service.requestPath.stats().inflight === 0)
       client.destroy()
     })
   }
@@ -481,7 +484,7 @@ describe('slow uploads', () => {
     let working = 0
     let most = 0
     const aborted: string[] = []
-    const house = await openDoor(
+    const service = await startGated(
       (request, response) => {
         request.on('aborted', () => aborted.push(request.url!))
         request.on('error', () => {})
@@ -496,31 +499,37 @@ describe('slow uploads', () => {
     )
     const slow = []
     for (let i = 0; i < 40; i++) {
-      const client = await house.connect()
+      const client = await service.connect()
       client.send('POST /slow HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1')
       slow.push(client)
       await sleep(12)
     }
-    await eventually('all upload', () => house.door.stats().admitted === 40)
+    await eventually('all upload', () => service.requestPath.stats().admitted === 40)
     for (const client of slow) client.send('2')
     const statuses = []
     for (const client of slow) statuses.push((await client.answer()).status)
     assert.equal(most, 2)
     assert.ok(statuses.includes(200) && statuses.includes(503), String(statuses))
     assert.ok(statuses.every(status => status === 200 || status === 503))
-    await eventually('requests without room are aborted', () => aborted.length === house.door.stats().shed.late)
-    await eventually('nothing is held', () => house.door.stats().inflight === 0)
+    await eventually(
+      'requests without room are aborted',
+      () => aborted.length === service.requestPath.stats().shed.late,
+    )
+    await eventually('nothing is held', () => service.requestPath.stats().inflight === 0)
   })
 
   it('do not block other requests if their bodies never arrive', async () => {
-    const house = await openDoor((request, response) => void request.resume().on('end', () => response.end('served')), {
-      limit: 2,
-      tuning: { maxWaitMs: 400 },
-    })
+    const service = await startGated(
+      (request, response) => void request.resume().on('end', () => response.end('served')),
+      {
+        limit: 2,
+        tuning: { maxWaitMs: 400 },
+      },
+    )
     for (let i = 0; i < 60; i++) {
-      const never = await house.connect()
+      const never = await service.connect()
       never.send('POST /never HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n')
-      if (i % 3 === 0) assert.equal((await (await house.connect()).get('/').answer()).status, 200)
+      if (i % 3 === 0) assert.equal((await (await service.connect()).get('/').answer()).status, 200)
     }
   })
 })

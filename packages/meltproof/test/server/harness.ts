@@ -23,13 +23,13 @@ after(() => {
   }
 })
 
-export interface House {
+export interface Service {
   readonly server: http.Server
   readonly port: number
   connect(): Promise<RawConnection>
 }
 
-export async function listen(server: http.Server, secure = server instanceof https.Server): Promise<House> {
+export async function listen(server: http.Server, secure = server instanceof https.Server): Promise<Service> {
   servers.add(server)
   if (!server.listening) {
     server.listen(0, '127.0.0.1')
@@ -45,7 +45,7 @@ export async function connect(port: number, secure = false): Promise<RawConnecti
   return connection
 }
 
-export interface DoorOptions {
+export interface GatedOptions {
   readonly policy?: RequestPolicy
   readonly limit?: number
   readonly limiter?: Limiter
@@ -56,24 +56,24 @@ export interface DoorOptions {
   readonly onFailure?: (error: unknown) => void
 }
 
-export interface DoorHouse extends House {
-  readonly door: RequestPath
+export interface GatedService extends Service {
+  readonly requestPath: RequestPath
 }
 
 /** By default no waiting request is shed, and no turn ends for lack of budget. */
 const PATIENT: GateTuning = { ...GATE_TUNING, maxWaitMs: 600_000, staleMs: 600_000, turnBudgetMs: 60_000 }
 
 /** Starts a server with a gate. A failure of the gate fails the test unless it is expected. */
-export async function openDoor(handler: RequestListener, options: DoorOptions = {}): Promise<DoorHouse> {
+export async function startGated(handler: RequestListener, options: GatedOptions = {}): Promise<GatedService> {
   const server = options.secure
     ? https.createServer({ ...CERTIFICATE, ...options.server }, handler)
     : http.createServer(options.server ?? {}, handler)
-  const door = doorOn(server, options)
-  return { ...(await listen(server)), door }
+  const requestPath = pathOn(server, options)
+  return { ...(await listen(server)), requestPath }
 }
 
 /** Puts a gate with a known limit on a server that does not listen yet. */
-export function doorOn(server: http.Server, options: DoorOptions = {}): RequestPath {
+export function pathOn(server: http.Server, options: GatedOptions = {}): RequestPath {
   const answers = new OwnAnswers({
     retryAfterS: [1, 5],
     headers: {},
@@ -131,32 +131,35 @@ export class Holding {
 export async function eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 10_000
   while (!(await holds())) {
-    assert.ok(Date.now() < deadline, `${what} did not come true`)
+    assert.ok(Date.now() < deadline, `${what}: did not happen within 10 s`)
     await new Promise(resolve => setTimeout(resolve, 2))
   }
 }
 
+export interface FullService extends GatedService {
+  readonly holding: Holding
+  /** Ends the two requests that fill the gate. */
+  readonly freePermits: () => Promise<void>
+}
+
 /** A gate that sheds the next request at once: one is in service, one waits, and the queue is full. */
-export async function openFullDoor(options: DoorOptions = {}): Promise<DoorHouse & { holding: Holding; make: Room }> {
+export async function startFull(options: GatedOptions = {}): Promise<FullService> {
   const holding = new Holding()
-  const house = await openDoor(holding.handler, { ...options, tuning: { maxQueued: 1, ...options.tuning } })
-  const inService = (await house.connect()).get('/in-service')
+  const service = await startGated(holding.handler, { ...options, tuning: { maxQueued: 1, ...options.tuning } })
+  const inService = (await service.connect()).get('/in-service')
   const { response } = await holding.take('/in-service')
-  const waiting = (await house.connect()).get('/waiting')
-  await eventually('somebody waits', () => house.door.stats().queued === 1)
-  const make: Room = async () => {
+  const waiting = (await service.connect()).get('/waiting')
+  await eventually('a request waits', () => service.requestPath.stats().queued === 1)
+  const freePermits = async (): Promise<void> => {
     response.end()
     await inService.answer()
     const next = await holding.take('/waiting')
     next.response.end()
     await waiting.answer()
-    await eventually('the door is empty', () => house.door.stats().inflight === 0)
+    await eventually('nothing is in service', () => service.requestPath.stats().inflight === 0)
   }
-  return { ...house, holding, make }
+  return { ...service, holding, freePermits }
 }
-
-/** Ends the two requests that fill the gate. */
-export type Room = () => Promise<void>
 
 /** A memory that refuses requests while `refuses` returns true. */
 export function memoryThat(refuses: () => boolean): MemoryPolicy {

@@ -8,9 +8,9 @@ import { describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type ProtectOptions, protect } from '../../src/index.ts'
 import type { Guard } from '../../src/server/guard.ts'
-import { Holding, eventually, type House, listen } from './harness.ts'
+import { Holding, eventually, type Service, listen } from './harness.ts'
 
-interface Protected extends House {
+interface Protected extends Service {
   readonly guard: Guard
   readonly holding: Holding
   readonly warnings: string[]
@@ -25,14 +25,14 @@ async function openProtected(options: ProtectOptions): Promise<Protected> {
 }
 
 /** Serves one request while another waits, and then the other. */
-async function serveTwo(house: Protected): Promise<void> {
-  const first = (await house.connect()).get('/first')
-  const { response } = await house.holding.take('/first')
-  const second = (await house.connect()).get('/second')
-  await eventually('the second one waits', () => house.guard.stats().queued === 1)
+async function serveTwo(service: Protected): Promise<void> {
+  const first = (await service.connect()).get('/first')
+  const { response } = await service.holding.take('/first')
+  const second = (await service.connect()).get('/second')
+  await eventually('the second one waits', () => service.guard.stats().queued === 1)
   response.end()
   assert.equal((await first.answer()).status, 200)
-  ;(await house.holding.take('/second')).response.end()
+  ;(await service.holding.take('/second')).response.end()
   assert.equal((await second.answer()).status, 200)
   await nextTurn()
 }
@@ -52,8 +52,8 @@ describe('onWarning', () => {
   ] as const) {
     it(`hands its warnings to process.emitWarning if it ${what}`, async test => {
       const emitWarning = test.mock.method(process, 'emitWarning', () => undefined)
-      const house = await openProtected({ onWarning, exempt: boom })
-      await serveTwo(house)
+      const service = await openProtected({ onWarning, exempt: boom })
+      await serveTwo(service)
       const texts = emitWarning.mock.calls.map(call => String(call.arguments[0]))
       assert.equal(texts.length, 1)
       assert.match(texts[0]!, /^the exempt function threw Error: boom/)
@@ -85,13 +85,13 @@ describe('criticality that returns a value which throws when it is read', () => 
   ] as const) {
     it(`counts the request as critical, with one warning: ${what}`, async () => {
       const criticality = (): never => (typeof answer === 'function' ? answer() : answer) as never
-      const house = await openProtected({ criticality })
-      await serveTwo(house)
-      assert.equal(house.warnings.length, 1)
-      assert.match(house.warnings[0]!, /^the criticality function .*such requests count as 'critical'$/)
+      const service = await openProtected({ criticality })
+      await serveTwo(service)
+      assert.equal(service.warnings.length, 1)
+      assert.match(service.warnings[0]!, /^the criticality function .*such requests count as 'critical'$/)
       // The guard still works.
-      await serveTwo(house)
-      assert.equal(house.guard.stats().admitted, 4)
+      await serveTwo(service)
+      assert.equal(service.guard.stats().admitted, 4)
     })
   }
 })
@@ -109,10 +109,10 @@ describe('exempt that returns a value which throws when it is read', () => {
     ],
   ] as const) {
     it(`exempts no request: ${what}`, async () => {
-      const house = await openProtected({ exempt: exempt as never })
-      await serveTwo(house)
-      assert.equal(house.guard.stats().exempt, 0)
-      assert.equal(house.guard.stats().admitted, 2)
+      const service = await openProtected({ exempt: exempt as never })
+      await serveTwo(service)
+      assert.equal(service.guard.stats().exempt, 0)
+      assert.equal(service.guard.stats().admitted, 2)
     })
   }
 })

@@ -8,7 +8,7 @@ import { after, describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type RequestMessage, requests } from '../../src/channels.ts'
 import { protect, type ProtectOptions } from '../../src/index.ts'
-import { doorOn, eventually } from './harness.ts'
+import { pathOn, eventually } from './harness.ts'
 
 const servers: Http2Server[] = []
 const sessions: ClientHttp2Session[] = []
@@ -70,10 +70,10 @@ describe('over HTTP/2', () => {
   for (const [what, [headers, body]] of Object.entries(REQUESTS)) {
     it(`${what} is shed without a warning`, async () => {
       const server = http2.createServer(() => {})
-      const door = doorOn(server as unknown as http.Server, { limit: 1, tuning: { maxWaitMs: 10 } })
+      const requestPath = pathOn(server as unknown as http.Server, { limit: 1, tuning: { maxWaitMs: 10 } })
       const session = await sessionWith(server)
       session.request({ ':path': '/held' }).on('error', () => {})
-      await eventually('one is in service', () => door.stats().inflight === 1)
+      await eventually('one is in service', () => requestPath.stats().inflight === 1)
       const answer = await ask(session, headers, body)
       assert.equal(answer.status, 503)
       assert.equal(answer.body.length > 0, what !== 'a HEAD')

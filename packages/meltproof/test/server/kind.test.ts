@@ -11,7 +11,7 @@ import { keepUploadEnd } from '../../src/server/gate/upload-ends.ts'
 import { Exchange } from '../../src/server/request/exchange.ts'
 import type { RequestPolicy } from '../../src/server/request/policy.ts'
 import { type Asked, flooded, servedBeside, type Service } from './flood.ts'
-import { eventually, Holding, listen, openDoor } from './harness.ts'
+import { eventually, Holding, listen, startGated } from './harness.ts'
 
 const PATH = '/graphql'
 const operation = (name: string): Asked => ({ path: PATH, headers: { 'x-operation': name } })
@@ -95,8 +95,8 @@ describe('the kind function', () => {
         return 'any'
       },
     })
-    const house = await listen(server)
-    const client = await house.connect()
+    const service = await listen(server)
+    const client = await service.connect()
     client.send(`POST ${PATH} HTTP/1.1\r\nHost: test\r\nX-Operation: Viewer\r\nContent-Length: 2\r\n\r\n`)
     const { request, response } = await holding.take(PATH)
     client.send('{}')
@@ -135,18 +135,18 @@ describe('the kind function', () => {
         return request.url
       },
     }
-    const house = await openDoor(
+    const service = await startGated(
       (request, response) => {
         request.url = '/changed'
         request.resume().on('end', () => response.end('thanks'))
       },
       { policy },
     )
-    const upload = await house.connect()
+    const upload = await service.connect()
     upload.send('POST /upload HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1')
-    await eventually('it works', () => house.door.stats().admitted === 1)
-    const other = (await house.connect()).get('/other')
-    await eventually('it has given its permit back', () => house.door.stats().admitted === 2)
+    await eventually('it works', () => service.requestPath.stats().admitted === 1)
+    const other = (await service.connect()).get('/other')
+    await eventually('it has given its permit back', () => service.requestPath.stats().admitted === 2)
     upload.send('2')
     assert.equal((await upload.answer('POST')).body, 'thanks')
     await other.answer()

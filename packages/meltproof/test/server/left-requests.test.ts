@@ -64,7 +64,7 @@ async function serve(
   return { server, guard, port: (server.address() as { port: number }).port, came: () => came, inMemory }
 }
 
-/** Each client sends a request, and leaves once its handler has begun or after a moment. */
+/** Each client sends a request, and disconnects when a handler has begun, or after about 10 ms. */
 async function comeAndLeave(served: Served, protocol: Protocol, clients: number, send = GET): Promise<void> {
   const atOnce = 25
   for (let i = 0; i < clients; i += atOnce) {

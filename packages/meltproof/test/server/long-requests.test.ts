@@ -4,7 +4,7 @@ import http from 'node:http'
 import { describe, it, type TestContext } from 'node:test'
 import { fixedLimit } from '../../src/admission/limiter/limiter.ts'
 import { type ProtectOptions, protect } from '../../src/index.ts'
-import { eventually, type Held, openDoor } from './harness.ts'
+import { eventually, type Held, startGated } from './harness.ts'
 
 describe('requests that take far longer than others', () => {
   it('are left out of a learned limit: at most 5 % of the quick ones are shed', async t => {
@@ -19,7 +19,7 @@ describe('requests that take far longer than others', () => {
 
   it('keep all permits of a fixed limit until they end', async () => {
     const slow: Held[] = []
-    const { connect, door } = await openDoor(
+    const { connect, requestPath } = await startGated(
       (request, response) => {
         if (request.url === '/?slow') slow.push({ request, response })
         else response.end('quick')
@@ -34,14 +34,14 @@ describe('requests that take far longer than others', () => {
     clients.push((await connect()).get('/?slow'))
     await eventually('four are in service', () => slow.length === 4)
     quick.get('/')
-    await eventually('the quick one waits', () => door.stats().queued === 1)
+    await eventually('the quick one waits', () => requestPath.stats().queued === 1)
     await new Promise(resolve => setTimeout(resolve, 1000))
-    const { inflight, queued, stragglers } = door.stats()
+    const { inflight, queued, stragglers } = requestPath.stats()
     assert.deepEqual({ inflight, queued, stragglers }, { inflight: 4, queued: 1, stragglers: 0 })
     for (const { response } of slow) response.end()
     assert.equal((await quick.answer()).body, 'quick')
     for (const client of clients) await client.answer()
-    await eventually('every permit is back', () => door.stats().inflight === 0)
+    await eventually('every permit is back', () => requestPath.stats().inflight === 0)
   })
 
   it('are counted as stragglers while a learned limit leaves them out', async () => {
@@ -52,11 +52,13 @@ describe('requests that take far longer than others', () => {
         return Math.min(slow.length, 2)
       },
     }
-    const { connect, door } = await openDoor((request, response) => void slow.push({ request, response }), { limiter })
+    const { connect, requestPath } = await startGated((request, response) => void slow.push({ request, response }), {
+      limiter,
+    })
     const clients = []
     for (let i = 0; i < 3; i++) clients.push((await connect()).get('/'))
     await eventually('three are in service', () => slow.length === 3)
-    const { inflight, stragglers } = door.stats()
+    const { inflight, stragglers } = requestPath.stats()
     assert.deepEqual({ inflight, stragglers }, { inflight: 3, stragglers: 2 })
     for (const { response } of slow) response.end()
     for (const client of clients) await client.answer()
@@ -65,7 +67,7 @@ describe('requests that take far longer than others', () => {
   it('take a permit again after a slow upload: no more handlers than the limit are at work', async () => {
     let working = 0
     let most = 0
-    const { connect, door } = await openDoor(
+    const { connect, requestPath } = await startGated(
       (request, response) => {
         if (request.method === 'GET') return void response.end('quick')
         request.resume().on('end', async () => {
@@ -85,11 +87,11 @@ describe('requests that take far longer than others', () => {
       for (let n = 0; n < 6; n++) await quick.get('/').answer()
       quick.destroy()
     }
-    await eventually('all upload', () => door.stats().admitted === 42)
+    await eventually('all upload', () => requestPath.stats().admitted === 42)
     for (const client of uploads) client.send('2')
     for (const client of uploads) assert.equal((await client.answer()).body, 'thanks')
     assert.equal(most, 2)
-    await eventually('every permit is back', () => door.stats().inflight === 0)
+    await eventually('every permit is back', () => requestPath.stats().inflight === 0)
   })
 })
 

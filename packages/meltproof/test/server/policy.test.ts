@@ -8,9 +8,9 @@ import { describe, it } from 'node:test'
 import { STANDING_TUNING } from '../../src/admission/queue/standing-queue.ts'
 import { type ProtectOptions, pressureOf, protect } from '../../src/index.ts'
 import type { Guard } from '../../src/server/guard.ts'
-import { Holding, eventually, type House, listen } from './harness.ts'
+import { Holding, eventually, type Service, listen } from './harness.ts'
 
-interface Protected extends House {
+interface Protected extends Service {
   readonly guard: Guard
   readonly holding: Holding
   readonly warnings: string[]
@@ -25,11 +25,11 @@ async function openProtected(options: ProtectOptions = {}): Promise<Protected> {
 }
 
 /** One request in service and one waiting. */
-async function fill(house: Protected): Promise<void> {
-  ;(await house.connect()).get('/in-service')
-  await house.holding.take('/in-service')
-  ;(await house.connect()).get('/waiting')
-  await eventually('somebody waits', () => house.guard.stats().queued === 1)
+async function fill(service: Protected): Promise<void> {
+  ;(await service.connect()).get('/in-service')
+  await service.holding.take('/in-service')
+  ;(await service.connect()).get('/waiting')
+  await eventually('a request waits', () => service.guard.stats().queued === 1)
 }
 
 describe('exempt requests', () => {
@@ -38,43 +38,43 @@ describe('exempt requests', () => {
     ['by a function', (request: http.IncomingMessage) => /^\/(health|internal)/.test(request.url!)],
   ] as const) {
     it(`start at once while others wait: ${what}`, async () => {
-      const house = await openProtected({ exempt })
-      await fill(house)
+      const service = await openProtected({ exempt })
+      await fill(service)
       for (const path of ['/health?deep=1', '/internal/metrics']) {
-        const client = (await house.connect()).get(path)
-        const { response } = await house.holding.take(path)
+        const client = (await service.connect()).get(path)
+        const { response } = await service.holding.take(path)
         response.end('well')
         assert.equal((await client.answer()).body, 'well')
       }
-      const { exempt: counted, inflight, queued } = house.guard.stats()
+      const { exempt: counted, inflight, queued } = service.guard.stats()
       assert.deepEqual({ counted, inflight, queued }, { counted: 2, inflight: 1, queued: 1 })
     })
   }
 
   it('none if the function is async: its rejection is handled, with one warning', async () => {
-    const house = await openProtected({ exempt: (async () => Promise.reject(new Error('late'))) as never })
-    await fill(house)
-    assert.equal(house.warnings.length, 1)
-    assert.match(house.warnings[0]!, /^the exempt function returned a promise/)
+    const service = await openProtected({ exempt: (async () => Promise.reject(new Error('late'))) as never })
+    await fill(service)
+    assert.equal(service.warnings.length, 1)
+    assert.match(service.warnings[0]!, /^the exempt function returned a promise/)
   })
 
   it('none if the function throws, with one warning', async () => {
-    const house = await openProtected({
+    const service = await openProtected({
       exempt: () => {
         throw new Error('bad rule')
       },
     })
-    await fill(house)
-    assert.equal(house.warnings.length, 1)
-    assert.match(house.warnings[0]!, /bad rule/)
+    await fill(service)
+    assert.equal(service.warnings.length, 1)
+    assert.match(service.warnings[0]!, /bad rule/)
   })
 })
 
 describe('the readiness page', () => {
   it('stays ready while requests wait, and shows the pressure', async () => {
-    const house = await openProtected({ readiness: '/ready' })
-    await fill(house)
-    const answer = await (await house.connect()).get('/ready').answer()
+    const service = await openProtected({ readiness: '/ready' })
+    await fill(service)
+    const answer = await (await service.connect()).get('/ready').answer()
     assert.equal(answer.status, 200)
     const { pressure, ...rest } = JSON.parse(answer.body)
     assert.deepEqual(rest, { ready: true, draining: false, inflight: 1, queued: 1 })
@@ -82,61 +82,61 @@ describe('the readiness page', () => {
   })
 
   it('is not ready above unreadyAbovePressure', async () => {
-    const house = await openProtected({ readiness: { path: '/ready', unreadyAbovePressure: 0 } })
-    assert.equal((await (await house.connect()).get('/ready').answer()).status, 200)
-    await fill(house)
-    assert.equal((await (await house.connect()).get('/ready').answer()).status, 503)
+    const service = await openProtected({ readiness: { path: '/ready', unreadyAbovePressure: 0 } })
+    assert.equal((await (await service.connect()).get('/ready').answer()).status, 200)
+    await fill(service)
+    assert.equal((await (await service.connect()).get('/ready').answer()).status, 503)
   })
 })
 
 describe('drain()', () => {
   it('reports draining, serves the requests in service and waiting, and resolves when they have ended', async () => {
-    const house = await openProtected({ readiness: '/ready' })
-    const probe = await house.connect()
+    const service = await openProtected({ readiness: '/ready' })
+    const probe = await service.connect()
     await once(probe.get('/ready').socket, 'data')
-    const client = (await house.connect()).get('/slow')
-    const { response } = await house.holding.take('/slow')
-    const unready = (await house.connect()).get('/still')
-    await eventually('it waits', () => house.guard.stats().queued === 1)
-    const drained = house.guard.drain(10_000)
-    assert.equal(house.guard.drain(), drained)
-    assert.equal(house.guard.stats().draining, true)
+    const client = (await service.connect()).get('/slow')
+    const { response } = await service.holding.take('/slow')
+    const unready = (await service.connect()).get('/still')
+    await eventually('it waits', () => service.guard.stats().queued === 1)
+    const drained = service.guard.drain(10_000)
+    assert.equal(service.guard.drain(), drained)
+    assert.equal(service.guard.stats().draining, true)
     response.end('slow')
     assert.equal((await client.answer()).body, 'slow')
-    const next = await house.holding.take('/still')
+    const next = await service.holding.take('/still')
     next.response.end('still')
     assert.equal((await unready.answer()).body, 'still')
     assert.equal(await drained, true)
-    assert.equal(house.server.listening, false)
+    assert.equal(service.server.listening, false)
   })
 
   it('sheds waiting requests and cuts the others at its timeout', async () => {
-    const house = await openProtected()
-    ;(await house.connect()).get('/for-ever')
-    await house.holding.take('/for-ever')
-    const waiting = (await house.connect()).get('/waiting')
-    await eventually('it waits', () => house.guard.stats().queued === 1)
-    assert.equal(await house.guard.drain(20), false)
+    const service = await openProtected()
+    ;(await service.connect()).get('/for-ever')
+    await service.holding.take('/for-ever')
+    const waiting = (await service.connect()).get('/waiting')
+    await eventually('it waits', () => service.guard.stats().queued === 1)
+    assert.equal(await service.guard.drain(20), false)
     assert.equal((await waiting.answer()).status, 503)
-    assert.equal(house.guard.stats().shed.closing, 1)
-    assert.match(house.guard.explain(), /a drain was under way/)
+    assert.equal(service.guard.stats().shed.closing, 1)
+    assert.match(service.guard.explain(), /a drain was under way/)
     await waiting.closed
   })
 
   it('resolves false if it cut a stream that was still sending', async () => {
-    const house = await openProtected()
-    const client = (await house.connect()).get('/stream')
-    const { response } = await house.holding.take('/stream')
+    const service = await openProtected()
+    const client = (await service.connect()).get('/stream')
+    const { response } = await service.holding.take('/stream')
     response.write('part')
     await eventually('it flows', () => client.received.includes('part'))
-    assert.equal(await house.guard.drain(50), false)
+    assert.equal(await service.guard.drain(50), false)
     await client.closed
   })
 
   it('rejects an invalid timeout', async () => {
-    const house = await openProtected()
+    const service = await openProtected()
     for (const time of [-1, Number.NaN, 4e6, '5s']) {
-      assert.throws(() => house.guard.drain(time as number), /drain\(timeoutMs\) must be/)
+      assert.throws(() => service.guard.drain(time as number), /drain\(timeoutMs\) must be/)
     }
   })
 })
@@ -144,18 +144,18 @@ describe('drain()', () => {
 describe('criticality', () => {
   /** Returns the order of service when all requests wait behind one in service. */
   async function served(options: ProtectOptions, requests: readonly (readonly string[])[]): Promise<string[]> {
-    const house = await openProtected(options)
-    ;(await house.connect()).get('/first')
-    const first = await house.holding.take('/first')
+    const service = await openProtected(options)
+    ;(await service.connect()).get('/first')
+    const first = await service.holding.take('/first')
     for (const [path, ...headers] of requests) {
-      const before = house.guard.stats().queued
-      ;(await house.connect()).get(path!, ...headers)
-      await eventually('it waits', () => house.guard.stats().queued === before + 1)
+      const before = service.guard.stats().queued
+      ;(await service.connect()).get(path!, ...headers)
+      await eventually('it waits', () => service.guard.stats().queued === before + 1)
     }
     first.response.end()
-    for (let i = 0; i < requests.length; i++) (await house.holding.take()).response.end()
-    assert.deepEqual(house.warnings.length <= 1, true)
-    return house.holding.started.slice(1)
+    for (let i = 0; i < requests.length; i++) (await service.holding.take()).response.end()
+    assert.deepEqual(service.warnings.length <= 1, true)
+    return service.holding.started.slice(1)
   }
 
   it('in the configured header determines the order of service', async () => {
@@ -199,38 +199,38 @@ describe('criticality', () => {
 
 describe('a dry run', () => {
   it('starts every request, and counts those that would have been shed', async () => {
-    const house = await openProtected({ dryRun: true })
+    const service = await openProtected({ dryRun: true })
     const clients = []
     for (const path of ['/a', '/b', '/c']) {
-      clients.push((await house.connect()).get(path))
-      await eventually('it started', () => house.holding.started.includes(path))
+      clients.push((await service.connect()).get(path))
+      await eventually('it started', () => service.holding.started.includes(path))
     }
-    await eventually('two have waited too long', () => house.guard.stats().shed.late === 2)
+    await eventually('two have waited too long', () => service.guard.stats().shed.late === 2)
     for (const client of clients) {
-      const { response } = await house.holding.take()
+      const { response } = await service.holding.take()
       response.end('served')
       assert.equal((await client.answer()).status, 200)
     }
-    assert.equal(house.guard.stats().dryRun, true)
-    assert.equal(house.guard.stats().shed.late, 2)
-    assert.match(house.guard.explain(), /would have been shed/)
-    await eventually('nothing is in service', () => house.guard.stats().inflight === 0)
+    assert.equal(service.guard.stats().dryRun, true)
+    assert.equal(service.guard.stats().shed.late, 2)
+    assert.match(service.guard.explain(), /would have been shed/)
+    await eventually('nothing is in service', () => service.guard.stats().inflight === 0)
   })
 
   it('gives each request that would have waited a permit in its turn, and takes it back', async () => {
-    const house = await openProtected({ dryRun: true })
+    const service = await openProtected({ dryRun: true })
     const clients = []
     for (const path of ['/a', '/b', '/c']) {
-      clients.push((await house.connect()).get(path))
-      await eventually('it started', () => house.holding.started.includes(path))
+      clients.push((await service.connect()).get(path))
+      await eventually('it started', () => service.holding.started.includes(path))
     }
-    assert.equal(house.guard.stats().queued, 2)
+    assert.equal(service.guard.stats().queued, 2)
     for (const client of clients) {
-      ;(await house.holding.take()).response.end()
+      ;(await service.holding.take()).response.end()
       await client.answer()
     }
-    await eventually('all is over', () => house.guard.stats().inflight === 0 && house.guard.stats().queued === 0)
-    assert.equal(house.guard.stats().admitted, 3)
+    await eventually('all is over', () => service.guard.stats().inflight === 0 && service.guard.stats().queued === 0)
+    assert.equal(service.guard.stats().admitted, 3)
   })
 
   it('counts as many sheds as a real run: shadows hold permits for the time that handlers took', async () => {
@@ -238,28 +238,28 @@ describe('a dry run', () => {
     const serviceMs = 0.6 * STANDING_TUNING.maxWaitMs
     const server = http.createServer((_, response) => void setTimeout(() => response.end('served'), serviceMs))
     const guard = protect(server, { lanes: 1, limit: 1, dryRun: true })
-    const house = await listen(server)
-    const clients = await Promise.all(Array.from({ length: 5 }, () => house.connect()))
+    const service = await listen(server)
+    const clients = await Promise.all(Array.from({ length: 5 }, () => service.connect()))
     for (const client of clients) client.get('/')
     for (const client of clients) assert.equal((await client.answer()).status, 200)
-    await eventually('nobody waits', () => guard.stats().queued === 0 && guard.stats().inflight === 0)
+    await eventually('no request waits', () => guard.stats().queued === 0 && guard.stats().inflight === 0)
     const { shed } = guard.stats()
     assert.equal(shed.late + shed.stale + shed.standing, 3)
   })
 
   it('does not count requests that Node refuses for a missing Host, and holds no permits for them', async () => {
-    const house = await openProtected({ dryRun: true })
-    ;(await house.connect()).get('/in-service')
-    const { response } = await house.holding.take('/in-service')
+    const service = await openProtected({ dryRun: true })
+    ;(await service.connect()).get('/in-service')
+    const { response } = await service.holding.take('/in-service')
     for (let i = 0; i < 5; i++) {
-      const scanner = await house.connect()
+      const scanner = await service.connect()
       scanner.send('GET / HTTP/1.1\r\n\r\n')
       assert.equal((await scanner.answer()).status, 400)
     }
     response.end()
-    await eventually('nothing is in service', () => house.guard.stats().inflight === 0)
-    assert.equal(house.guard.stats().queued, 0)
-    assert.equal(house.guard.stats().shed.late, 0)
+    await eventually('nothing is in service', () => service.guard.stats().inflight === 0)
+    assert.equal(service.guard.stats().queued, 0)
+    assert.equal(service.guard.stats().shed.late, 0)
   })
 })
 
@@ -292,11 +292,11 @@ describe('protect() rejects the options', () => {
 
 describe('pressureOf(request)', () => {
   it('is the pressure of the server that got the request, and 0 elsewhere', async () => {
-    const house = await openProtected()
-    await fill(house)
-    const { request } = { request: { socket: { server: house.server } } }
-    assert.equal(pressureOf(request as never), house.guard.pressure())
-    assert.ok(house.guard.pressure() > 0)
+    const service = await openProtected()
+    await fill(service)
+    const { request } = { request: { socket: { server: service.server } } }
+    assert.equal(pressureOf(request as never), service.guard.pressure())
+    assert.ok(service.guard.pressure() > 0)
     assert.equal(pressureOf({ socket: {} } as never), 0)
   })
 })

@@ -15,7 +15,7 @@ import { type RequestMessage, requests } from '../../src/channels.ts'
 import { protect, type ProtectOptions } from '../../src/index.ts'
 import type { Guard } from '../../src/server/guard.ts'
 import type { RequestPath } from '../../src/server/request-path.ts'
-import { type DoorOptions, doorOn, eventually } from './harness.ts'
+import { type GatedOptions, pathOn, eventually } from './harness.ts'
 
 const servers: Http2Server[] = []
 const sessions: ClientHttp2Session[] = []
@@ -58,19 +58,19 @@ class Started {
   }
 }
 
-interface House {
-  readonly door: RequestPath
+interface Service {
+  readonly requestPath: RequestPath
   readonly server: Http2Server
   readonly session: ClientHttp2Session
   readonly started: Started
 }
 
-async function open(options: DoorOptions = {}): Promise<House> {
+async function open(options: GatedOptions = {}): Promise<Service> {
   const started = new Started()
   const server = http2.createServer()
-  const door = doorOn(server as unknown as http.Server, options)
+  const requestPath = pathOn(server as unknown as http.Server, options)
   server.on('stream', started.listener)
-  return { door, server, session: await sessionWith(server), started }
+  return { requestPath, server, session: await sessionWith(server), started }
 }
 
 function ask(session: ClientHttp2Session, path: string, headers: object = {}, body?: string): ClientHttp2Stream {
@@ -96,61 +96,61 @@ async function answerOf(stream: ClientHttp2Stream): Promise<Answered> {
 }
 
 /** One request in service, so that the next waits, or is shed with `NOBODY_WAITS`. */
-async function fill({ session, started, door }: House): Promise<ServerHttp2Stream> {
+async function fill({ session, started, requestPath }: Service): Promise<ServerHttp2Stream> {
   ask(session, '/first')
   const first = await started.take('/first')
-  assert.equal(door.stats().inflight, 1)
+  assert.equal(requestPath.stats().inflight, 1)
   return first
 }
 
-const NOBODY_WAITS: DoorOptions = { tuning: { maxWaitMs: 5 } }
+const NOBODY_WAITS: GatedOptions = { tuning: { maxWaitMs: 5 } }
 const GRPC = { ':method': 'POST', 'content-type': 'application/grpc+proto', te: 'trailers' }
 
 describe('a raw HTTP/2 stream', () => {
   it('holds a permit until the app has ended it', async () => {
-    const house = await open()
-    const first = await fill(house)
+    const service = await open()
+    const first = await fill(service)
     first.respond({ ':status': 200 })
     first.write('a')
-    assert.equal(house.door.stats().inflight, 1)
+    assert.equal(service.requestPath.stats().inflight, 1)
     first.end()
-    await eventually('the permit has ended', () => house.door.stats().inflight === 0)
-    assert.equal(house.door.stats().admitted, 1)
+    await eventually('the permit has ended', () => service.requestPath.stats().inflight === 0)
+    assert.equal(service.requestPath.stats().admitted, 1)
   })
 
   it('waits with its headers and its body, and starts in order', async () => {
-    const house = await open()
-    const first = await fill(house)
-    const client = ask(house.session, '/second', { ':method': 'POST', 'x-kept': 'yes' }, 'the body')
-    await eventually('it waits', () => house.door.stats().queued === 1)
-    assert.deepEqual(house.started.paths, ['/first'])
+    const service = await open()
+    const first = await fill(service)
+    const client = ask(service.session, '/second', { ':method': 'POST', 'x-kept': 'yes' }, 'the body')
+    await eventually('it waits', () => service.requestPath.stats().queued === 1)
+    assert.deepEqual(service.started.paths, ['/first'])
     first.respond()
     first.end()
-    const second = await house.started.take('/second')
+    const second = await service.started.take('/second')
     let body = ''
     for await (const chunk of second) body += chunk
     second.respond()
     second.end(`got ${body} ${second.sentHeaders![':status']}`)
     assert.equal((await answerOf(client)).body, 'got the body 200')
-    await eventually('nothing is in service', () => house.door.stats().inflight === 0)
+    await eventually('nothing is in service', () => service.requestPath.stats().inflight === 0)
   })
 
   it('gets the trailers that arrived while it waited', async () => {
-    const house = await open()
-    const first = await fill(house)
-    const client = house.session.request(
+    const service = await open()
+    const first = await fill(service)
+    const client = service.session.request(
       { ':path': '/second', ':method': 'POST' },
       { endStream: false, waitForTrailers: true },
     )
     client.on('wantTrailers', () => client.sendTrailers({ 'x-sum': '42' }))
     const sent = once(client, 'finish')
     client.end('body')
-    await eventually('it waits', () => house.door.stats().queued === 1)
+    await eventually('it waits', () => service.requestPath.stats().queued === 1)
     // The server has read the trailers once it has answered a ping that was sent after them.
     await sent
-    await new Promise<void>((resolve, reject) => house.session.ping(error => (error ? reject(error) : resolve())))
+    await new Promise<void>((resolve, reject) => service.session.ping(error => (error ? reject(error) : resolve())))
     let sum: unknown
-    house.server.on('stream', stream => stream.on('trailers', trailers => (sum = trailers['x-sum'])))
+    service.server.on('stream', stream => stream.on('trailers', trailers => (sum = trailers['x-sum'])))
     first.respond()
     first.end()
     await eventually('the app has them', () => sum === '42')
@@ -158,39 +158,42 @@ describe('a raw HTTP/2 stream', () => {
   })
 
   it('is not started if its client reset it, with any code, while it waited', async () => {
-    const house = await open()
-    const first = await fill(house)
+    const service = await open()
+    const first = await fill(service)
     const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = http2.constants
     for (const code of [NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR]) {
-      const client = ask(house.session, `/left-${code}`)
-      await eventually('it waits', () => house.door.stats().queued === 1)
+      const client = ask(service.session, `/left-${code}`)
+      await eventually('it waits', () => service.requestPath.stats().queued === 1)
       client.close(code)
-      await eventually('it has left', () => house.door.stats().queued === 0)
+      await eventually('it has left', () => service.requestPath.stats().queued === 0)
     }
     first.respond()
     first.end()
-    await eventually('nothing is in service', () => house.door.stats().inflight === 0)
-    assert.deepEqual(house.started.paths, ['/first'])
+    await eventually('nothing is in service', () => service.requestPath.stats().inflight === 0)
+    assert.deepEqual(service.started.paths, ['/first'])
   })
 
   it('is shed with a 503', async () => {
-    const house = await open(NOBODY_WAITS)
-    await fill(house)
-    const { headers, body } = await answerOf(ask(house.session, '/second'))
+    const service = await open(NOBODY_WAITS)
+    await fill(service)
+    const { headers, body } = await answerOf(ask(service.session, '/second'))
     assert.equal(headers[':status'], 503)
     assert.match(String(headers['retry-after']), /^[1-5]$/)
     assert.equal(JSON.parse(body).status, 503)
-    const head = await answerOf(ask(house.session, '/second', { ':method': 'HEAD' }))
+    const head = await answerOf(ask(service.session, '/second', { ':method': 'HEAD' }))
     assert.equal(head.headers[':status'], 503)
     assert.equal(head.body, '')
-    assert.equal((await answerOf(ask(house.session, '/second', { ':method': 'POST' }, 'body'))).headers[':status'], 503)
-    assert.deepEqual(house.started.paths, ['/first'])
+    assert.equal(
+      (await answerOf(ask(service.session, '/second', { ':method': 'POST' }, 'body'))).headers[':status'],
+      503,
+    )
+    assert.deepEqual(service.started.paths, ['/first'])
   })
 
   it('is shed over gRPC with UNAVAILABLE and a retry pushback', async () => {
-    const house = await open(NOBODY_WAITS)
-    await fill(house)
-    const { headers, endsAtHead, body } = await answerOf(ask(house.session, '/a.B/C', GRPC, 'message'))
+    const service = await open(NOBODY_WAITS)
+    await fill(service)
+    const { headers, endsAtHead, body } = await answerOf(ask(service.session, '/a.B/C', GRPC, 'message'))
     assert.equal(headers[':status'], 200)
     assert.equal(headers['grpc-status'], '14')
     assert.match(String(headers['grpc-message']), /is overloaded/)
@@ -198,19 +201,19 @@ describe('a raw HTTP/2 stream', () => {
     assert.ok(pushbackMs >= 1000 && pushbackMs < 6000, String(pushbackMs))
     assert.ok(endsAtHead)
     assert.equal(body, '')
-    assert.equal(house.door.stats().shed.late, 1)
+    assert.equal(service.requestPath.stats().shed.late, 1)
   })
 
   it('keeps its permit while the app works on after its client cancelled it', async () => {
-    const house = await open()
-    const client = ask(house.session, '/first')
-    const first = await house.started.take('/first')
+    const service = await open()
+    const client = ask(service.session, '/first')
+    const first = await service.started.take('/first')
     client.close(http2.constants.NGHTTP2_CANCEL)
     await once(first, 'close')
-    await eventually('it is abandoned', () => house.door.stats().abandoned === 1)
-    assert.equal(house.door.stats().inflight, 1)
+    await eventually('it is abandoned', () => service.requestPath.stats().abandoned === 1)
+    assert.equal(service.requestPath.stats().inflight, 1)
     first.end()
-    assert.equal(house.door.stats().inflight, 0)
+    assert.equal(service.requestPath.stats().inflight, 0)
   })
 
   it('keeps its permit while the app works on after its connection was closed or reset', async () => {
@@ -218,51 +221,51 @@ describe('a raw HTTP/2 stream', () => {
       const started = new Started()
       const server = http2.createServer()
       server.on('stream', started.listener).on('sessionError', () => {})
-      const door = doorOn(server as unknown as http.Server)
+      const requestPath = pathOn(server as unknown as http.Server)
       const socket = net.connect(await listen(server), '127.0.0.1')
       const session = http2.connect('http://127.0.0.1', { createConnection: () => socket })
       sessions.push(session.on('error', () => {}))
       ask(session, '/first')
       const first = await started.take('/first')
       leave(socket)
-      await eventually('it is abandoned', () => door.stats().abandoned === 1)
-      assert.equal(door.stats().inflight, 1)
+      await eventually('it is abandoned', () => requestPath.stats().abandoned === 1)
+      assert.equal(requestPath.stats().inflight, 1)
       first.end()
-      assert.equal(door.stats().inflight, 0)
+      assert.equal(requestPath.stats().inflight, 0)
     }
   })
 
   it('returns its permit when the app closes, destroys or answers it with a 204', async () => {
-    const house = await open()
+    const service = await open()
     for (const end of [
       (stream: ServerHttp2Stream) => stream.close(http2.constants.NGHTTP2_REFUSED_STREAM),
       (stream: ServerHttp2Stream) => stream.destroy(new Error('on purpose')),
       (stream: ServerHttp2Stream) => stream.respond({ ':status': 204 }),
     ]) {
-      const path = `/${house.started.paths.length}`
-      ask(house.session, path)
-      end(await house.started.take(path))
-      await eventually('nothing is in service', () => house.door.stats().inflight === 0)
-      assert.equal(house.door.stats().abandoned, 0)
+      const path = `/${service.started.paths.length}`
+      ask(service.session, path)
+      end(await service.started.take(path))
+      await eventually('nothing is in service', () => service.requestPath.stats().inflight === 0)
+      assert.equal(service.requestPath.stats().abandoned, 0)
     }
   })
 
   it('returns its permit when its upload is cut off while it is read', async () => {
-    const house = await open()
-    const client = house.session.request({ ':path': '/first', ':method': 'POST' }, { endStream: false })
+    const service = await open()
+    const client = service.session.request({ ':path': '/first', ':method': 'POST' }, { endStream: false })
     client.on('error', () => {})
     client.write('some of it')
-    const first = await house.started.take('/first')
+    const first = await service.started.take('/first')
     let abandoned = -1
-    first.on('close', () => (abandoned = house.door.stats().abandoned)).on('data', () => {})
-    house.session.destroy()
+    first.on('close', () => (abandoned = service.requestPath.stats().abandoned)).on('data', () => {})
+    service.session.destroy()
     await eventually('it is closed', () => abandoned >= 0)
-    assert.deepEqual([house.door.stats().inflight, abandoned], [0, 0])
+    assert.deepEqual([service.requestPath.stats().inflight, abandoned], [0, 0])
   })
 
   it('is exempt by its path, and given to a policy with the properties of a node:http request', async () => {
     const asked: unknown[] = []
-    const house = await open({
+    const service = await open({
       ...NOBODY_WAITS,
       policy: {
         exemptUrl: url => url === '/grpc.health.v1.Health/Check',
@@ -272,21 +275,21 @@ describe('a raw HTTP/2 stream', () => {
         },
       },
     })
-    await fill(house)
-    ask(house.session, '/grpc.health.v1.Health/Check', GRPC, '')
-    await house.started.take('/grpc.health.v1.Health/Check')
-    assert.equal(house.door.stats().exempt, 1)
-    await answerOf(ask(house.session, '/second', { 'x-who': 'me' }))
+    await fill(service)
+    ask(service.session, '/grpc.health.v1.Health/Check', GRPC, '')
+    await service.started.take('/grpc.health.v1.Health/Check')
+    assert.equal(service.requestPath.stats().exempt, 1)
+    await answerOf(ask(service.session, '/second', { 'x-who': 'me' }))
     assert.deepEqual(asked.at(-1), ['GET', '/second', 'me', '2.0', '127.0.0.1', false])
   })
 
   it('is started when meltproof steps aside', async () => {
-    const house = await open()
-    await fill(house)
-    const client = ask(house.session, '/second')
-    await eventually('it waits', () => house.door.stats().queued === 1)
-    house.door.gate.failOpen.open()
-    const second = await house.started.take('/second')
+    const service = await open()
+    await fill(service)
+    const client = ask(service.session, '/second')
+    await eventually('it waits', () => service.requestPath.stats().queued === 1)
+    service.requestPath.processGate.failOpen.open()
+    const second = await service.started.take('/second')
     second.respond()
     second.end('late')
     assert.equal((await answerOf(client)).body, 'late')
@@ -294,45 +297,45 @@ describe('a raw HTTP/2 stream', () => {
 
   it('takes one permit on a server that also listens for requests', async () => {
     const server = http2.createServer((_request, response) => response.end('by request'))
-    const door = doorOn(server as unknown as http.Server)
+    const requestPath = pathOn(server as unknown as http.Server)
     server.on('stream', () => {})
     const session = await sessionWith(server)
     assert.equal((await answerOf(ask(session, '/'))).body, 'by request')
-    await eventually('nothing is in service', () => door.stats().inflight === 0)
-    assert.equal(door.stats().admitted, 1)
+    await eventually('nothing is in service', () => requestPath.stats().inflight === 0)
+    assert.equal(requestPath.stats().admitted, 1)
   })
 
   it('is passed on without a permit if the app emits it again', async () => {
-    const house = await open(NOBODY_WAITS)
-    const { server, session, started } = house
+    const service = await open(NOBODY_WAITS)
+    const { server, session, started } = service
     ask(session, '/first')
     const first = await started.take('/first')
     server.emit('stream', first, { ':path': '/again' }, 0, [])
     await started.take('/again')
-    assert.deepEqual([house.door.stats().admitted, house.door.stats().inflight], [1, 1])
+    assert.deepEqual([service.requestPath.stats().admitted, service.requestPath.stats().inflight], [1, 1])
     first.respond()
     first.end()
-    await eventually('nothing is in service', () => house.door.stats().inflight === 0)
+    await eventually('nothing is in service', () => service.requestPath.stats().inflight === 0)
   })
 
   it('is not counted on a server without a listener for it', async () => {
     const server = http2.createServer()
-    const door = doorOn(server as unknown as http.Server)
+    const requestPath = pathOn(server as unknown as http.Server)
     const session = await sessionWith(server)
     let came = false
     server.on('session', opened => opened.on('stream', () => (came = true)))
     const client = ask(session, '/')
     await eventually('it has come', () => came)
-    assert.deepEqual([door.stats().admitted, door.stats().inflight], [0, 0])
+    assert.deepEqual([requestPath.stats().admitted, requestPath.stats().inflight], [0, 0])
     client.close()
   })
 
   it('is passed on without a permit if it is a CONNECT tunnel', async () => {
-    const house = await open(NOBODY_WAITS)
-    await fill(house)
-    const client = house.session.request({ ':method': 'CONNECT', ':authority': 'there:443' } as never)
+    const service = await open(NOBODY_WAITS)
+    await fill(service)
+    const client = service.session.request({ ':method': 'CONNECT', ':authority': 'there:443' } as never)
     client.on('error', () => {})
-    await eventually('it has started', () => house.started.paths.length === 2)
+    await eventually('it has started', () => service.started.paths.length === 2)
     client.close()
   })
 
@@ -351,13 +354,13 @@ describe('a raw HTTP/2 stream', () => {
 
 describe('an observer of raw streams', () => {
   it('gets a record of each, as of any request', async () => {
-    const house = await open()
+    const service = await open()
     const messages: RequestMessage[] = []
     const keep = (message: RequestMessage): void => void messages.push(message)
     requests.subscribe(keep)
     try {
-      const client = ask(house.session, '/observed', { ':method': 'POST', 'user-agent': 'test' }, 'body')
-      const stream = await house.started.take('/observed')
+      const client = ask(service.session, '/observed', { ':method': 'POST', 'user-agent': 'test' }, 'body')
+      const stream = await service.started.take('/observed')
       stream.respond({ ':status': 201 })
       stream.write('four')
       stream.end('five!')
@@ -372,8 +375,8 @@ describe('an observer of raw streams', () => {
       { method, url, status, outcome, bytes },
       { method: 'POST', url: '/observed', status: 201, outcome: 'answered', bytes: 9 },
     )
-    house.session.destroy()
-    await eventually('the session has ended', () => house.session.destroyed)
+    service.session.destroy()
+    await eventually('the session has ended', () => service.session.destroyed)
     assert.deepEqual(
       [request.socket.remoteAddress, request.headers['user-agent'], request.httpVersion],
       ['127.0.0.1', 'test', '2.0'],
@@ -385,13 +388,13 @@ describe('an observer of raw streams', () => {
     ['amid the response body', 200],
   ] as const) {
     it(`sees as aborted a client that disconnects ${when}`, async () => {
-      const house = await open()
+      const service = await open()
       const messages: RequestMessage[] = []
       const keep = (message: RequestMessage): void => void messages.push(message)
       requests.subscribe(keep)
       try {
-        const client = ask(house.session, '/left')
-        const stream = await house.started.take('/left')
+        const client = ask(service.session, '/left')
+        const stream = await service.started.take('/left')
         if (status !== 0) stream.respond({ ':status': status })
         client.close(http2.constants.NGHTTP2_CANCEL)
         await eventually('the request is published', () => messages.length > 0)
@@ -464,7 +467,7 @@ describe('thousands of streams that are opened and reset at once', () => {
     it(`leave no request counted on a server that takes '${takes}' events`, async () => {
       let served = 0
       const server = http2.createServer()
-      const door = doorOn(server as unknown as http.Server, { limit: 4 })
+      const requestPath = pathOn(server as unknown as http.Server, { limit: 4 })
       if (takes === 'stream') {
         server.on('stream', stream => {
           served++
@@ -494,7 +497,7 @@ describe('thousands of streams that are opened and reset at once', () => {
       sessions.push(session)
       assert.equal((await answerOf(ask(session, '/'))).body, 'ok')
       await eventually('nothing is in service and nothing waits', () => {
-        const { inflight, queued, abandoned } = door.stats()
+        const { inflight, queued, abandoned } = requestPath.stats()
         return inflight + queued + abandoned === 0
       })
     })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import http from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { doorOn, type House, listen } from './harness.ts'
+import { pathOn, type Service, listen } from './harness.ts'
 
 /** Echoes the request. Some paths select particular kinds of responses. */
 function echo(request: http.IncomingMessage, response: http.ServerResponse): void {
@@ -73,8 +73,8 @@ function server(): http.Server {
 }
 
 /** Everything the server sends, without its Date. */
-async function talk(house: House, bytes: string, piece: number): Promise<string> {
-  const client = await house.connect()
+async function talk(service: Service, bytes: string, piece: number): Promise<string> {
+  const client = await service.connect()
   for (let at = 0; at < bytes.length && !client.isClosed; at += piece) {
     client.send(bytes.slice(at, at + piece))
     if (piece < bytes.length) await turn()
@@ -85,19 +85,19 @@ async function talk(house: House, bytes: string, piece: number): Promise<string>
 }
 
 const ARMS = {
-  'with a limit of 1000': (made: http.Server) => doorOn(made, { limit: 1000 }),
-  'with a limit of one': (made: http.Server) => doorOn(made, { limit: 1 }),
+  'with a limit of 1000': (made: http.Server) => pathOn(made, { limit: 1000 }),
+  'with a limit of one': (made: http.Server) => pathOn(made, { limit: 1 }),
 }
 
 for (const [arm, protect] of Object.entries(ARMS)) {
   describe(`a server with a gate ${arm} answers like a bare one`, () => {
-    let bare: House
-    let guarded: House
+    let bare: Service
+    let guarded: Service
     before(async () => {
-      const withDoor = server()
-      protect(withDoor)
+      const guardedServer = server()
+      protect(guardedServer)
       bare = await listen(server())
-      guarded = await listen(withDoor)
+      guarded = await listen(guardedServer)
     })
     after(() => {
       bare.server.close()

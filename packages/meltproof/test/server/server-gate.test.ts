@@ -10,36 +10,36 @@ import { shadowHandlerEnded, startShadow } from '../../src/server/gate/dry-run.t
 import { handlerHasEnded } from '../../src/server/handler/outcome.ts'
 import { Exchange } from '../../src/server/request/exchange.ts'
 import { safely } from '../../src/server/request/operators-function.ts'
-import { type DoorHouse, type DoorOptions, eventually, Holding, memoryThat, openDoor } from './harness.ts'
+import { type GatedService, type GatedOptions, eventually, Holding, memoryThat, startGated } from './harness.ts'
 import type { RawConnection } from './raw.ts'
 
 const request = (url: string): IncomingMessage =>
   ({ url, method: 'GET', httpVersion: '1.1', rawHeaders: ['Host', 'test'], complete: true }) as never
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(() => setImmediate(resolve)))
 
-interface House extends DoorHouse {
+interface Service extends GatedService {
   readonly holding: Holding
   /** Sends a request on a new connection. */
   readonly come: (url: string) => Promise<RawConnection>
 }
 
 /** A server with a limit of one. */
-async function house(options: DoorOptions = {}): Promise<House> {
+async function service(options: GatedOptions = {}): Promise<Service> {
   const holding = new Holding()
-  const opened = await openDoor(holding.handler, options)
+  const opened = await startGated(holding.handler, options)
   return { ...opened, holding, come: async url => (await opened.connect()).get(url) }
 }
 
 /** Requests in service and waiting. */
-const counted = ({ door }: House): number[] => [door.stats().inflight, door.stats().queued]
+const counted = ({ requestPath }: Service): number[] => [requestPath.stats().inflight, requestPath.stats().queued]
 
 describe('the gate of a server', () => {
   it('starts one request, queues the next, and starts that when the first is answered', async () => {
-    const here = await house()
+    const here = await service()
     const first = await here.come('/1')
     const { response } = await here.holding.take('/1')
     const second = await here.come('/2')
-    await eventually('one waits', () => here.door.stats().queued === 1)
+    await eventually('one waits', () => here.requestPath.stats().queued === 1)
     assert.deepEqual(counted(here), [1, 1])
     response.end()
     await first.answer()
@@ -47,37 +47,37 @@ describe('the gate of a server', () => {
     assert.deepEqual(counted(here), [1, 0])
     next.response.end()
     await second.answer()
-    assert.equal(here.door.stats().admitted, 2)
+    assert.equal(here.requestPath.stats().admitted, 2)
   })
 
   it('starts exempt requests, and sheds all others while memory is short', async () => {
-    const here = await house({ policy: { exemptUrl: url => url === '/health', memory: memoryThat(() => true) } })
+    const here = await service({ policy: { exemptUrl: url => url === '/health', memory: memoryThat(() => true) } })
     const exempt = await here.come('/health')
     ;(await here.holding.take('/health')).response.end()
     assert.equal((await exempt.answer()).status, 200)
     assert.equal((await (await here.come('/other')).answer()).status, 503)
-    const { shed, admitted, inflight, ...stats } = here.door.stats()
+    const { shed, admitted, inflight, ...stats } = here.requestPath.stats()
     assert.deepEqual([stats.exempt, admitted, inflight, shed.memory], [1, 0, 0, 1])
   })
 
   it('does not call kind for a request that it sheds for lack of memory', async () => {
-    const here = await house({ policy: { kindName: () => assert.fail(), memory: memoryThat(() => true) } })
+    const here = await service({ policy: { kindName: () => assert.fail(), memory: memoryThat(() => true) } })
     const client = await here.come('/1')
     assert.equal((await client.answer()).status, 503)
     assert.equal((await client.get('/2').answer()).status, 503)
   })
 
   it('drops a waiting request whose client disconnects', async () => {
-    const here = await house()
+    const here = await service()
     const first = await here.come('/1')
     const { response } = await here.holding.take('/1')
     const second = await here.come('/2')
-    await eventually('one waits', () => here.door.stats().queued === 1)
+    await eventually('one waits', () => here.requestPath.stats().queued === 1)
     second.destroy()
-    await eventually('it has left', () => here.door.stats().left === 1)
+    await eventually('it has left', () => here.requestPath.stats().left === 1)
     response.end()
     await first.answer()
-    await eventually('the server is empty', () => here.door.stats().inflight === 0)
+    await eventually('the server is empty', () => here.requestPath.stats().inflight === 0)
     assert.deepEqual([counted(here), here.holding.started], [[0, 0], ['/1']])
   })
 
@@ -86,30 +86,30 @@ describe('the gate of a server', () => {
     const pressure = (): number => {
       throw new Error('no answer')
     }
-    const here = await house({ answer: { pressure }, onFailure: error => failures.push(String(error)) })
+    const here = await service({ answer: { pressure }, onFailure: error => failures.push(String(error)) })
     const clients = [await here.come('/1')]
     const first = await here.holding.take('/1')
     for (const url of ['/2', '/3']) {
       clients.push(await here.come(url))
-      await eventually('it waits', () => here.door.stats().queued === clients.length - 1)
+      await eventually('it waits', () => here.requestPath.stats().queued === clients.length - 1)
     }
-    here.door.shedAll()
+    here.requestPath.shedAll()
     first.response.end()
     for (const url of ['/2', '/3']) (await here.holding.take(url)).response.end()
     for (const client of clients) assert.equal((await client.answer()).status, 200)
     assert.deepEqual(failures, ['Error: no answer'])
-    assert.equal(here.door.gate.failOpen.isOpen, true)
+    assert.equal(here.requestPath.processGate.failOpen.isOpen, true)
   })
 
   it('in a dry run, starts every request, and counts those that would wait or be shed', async () => {
-    const here = await house({ policy: { dryRun: true } })
+    const here = await service({ policy: { dryRun: true } })
     const clients = [await here.come('/1')]
     const { response } = await here.holding.take('/1')
     clients.push(await here.come('/2'))
     const second = await here.holding.take('/2')
     assert.deepEqual(counted(here), [1, 1])
-    here.door.shedAll()
-    assert.equal(here.door.stats().shed.closing, 1)
+    here.requestPath.shedAll()
+    assert.equal(here.requestPath.stats().shed.closing, 1)
     response.end()
     second.response.end()
     for (const client of clients) assert.equal((await client.answer()).status, 200)
@@ -132,7 +132,7 @@ describe('the gate of a server', () => {
     const [first, second] = ['/1', '/2'].map(url => new Exchange(request(url), undefined, true, performance.now()))
     second!.shadowMs = -1
     assert.deepEqual([gate.ask(first!, first!.arrivedAt), gate.ask(second!, second!.arrivedAt)], ['start', 'wait'])
-    gate.permits.record(first!, performance.now())
+    gate.permits.answered(first!, performance.now())
     gate.permits.drop(first!, performance.now())
     await turn()
     second!.lendPermit()

@@ -12,14 +12,14 @@ import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import type { GateTuning } from '../../src/admission/gate.ts'
 import type { RequestPath } from '../../src/server/request-path.ts'
-import { doorOn, eventually } from './harness.ts'
+import { pathOn, eventually } from './harness.ts'
 
 const PROTOCOLS = ['HTTP/1.1', 'HTTP/2'] as const
 type Protocol = (typeof PROTOCOLS)[number]
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 interface Place {
-  readonly door: RequestPath
+  readonly requestPath: RequestPath
   /** Sends a GET. Resolves with its body, which is not read before `read()`. */
   readonly get: (path: string) => Asked
 }
@@ -38,12 +38,12 @@ async function serve(
 ): Promise<Place> {
   const server = protocol === 'HTTP/2' ? http2.createServer({ maxSessionMemory: 1000 }) : http.createServer()
   server.on('request', handler as never)
-  const door = doorOn(server as http.Server, { limit, tuning })
+  const requestPath = pathOn(server as http.Server, { limit, tuning })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
   const get = protocol === 'HTTP/2' ? getOverHttp2(t, port) : (path: string): Asked => getOverHttp1(t, port, path)
   t.after(() => void server.close())
-  return { door, get }
+  return { requestPath, get }
 }
 
 function getOverHttp1(t: TestContext, port: number, path: string): Asked {
@@ -156,14 +156,14 @@ for (const protocol of PROTOCOLS) {
 
     it('while it waits for a slow call', async t => {
       const work = new Work()
-      const { get, door } = await serve(t, protocol, LIMIT, (_, response) => {
+      const { get, requestPath } = await serve(t, protocol, LIMIT, (_, response) => {
         response.setHeader('Content-Type', 'text/html')
         response.write('<h1>at once</h1>')
         void work.during(() => sleep(700)).then(() => response.end('all'))
       })
       await Promise.all(Array.from({ length: 2 * LIMIT }, () => get('/').read()))
       assert.equal(work.most, LIMIT)
-      await eventually('nothing is held', () => door.stats().inflight === 0)
+      await eventually('nothing is held', () => requestPath.stats().inflight === 0)
     })
 
     it('while it writes faster than its client reads', async t => {
@@ -189,22 +189,22 @@ for (const protocol of PROTOCOLS) {
 
     it('again when its client reads on after a pause', async t => {
       let written = 0
-      const { get, door } = await serve(t, protocol, 1, (request, response) => {
+      const { get, requestPath } = await serve(t, protocol, 1, (request, response) => {
         if (request.url === '/other') response.end('served')
         else void exported(response, () => ++written < 400)
       })
       const slow = get('/export')
       await slow.begun
       assert.equal(await get('/other').read(), 'served')
-      assert.equal(door.stats().inflight, 0)
+      assert.equal(requestPath.stats().inflight, 0)
       const all = slow.read()
       const others = Array.from({ length: 200 }, () => get('/other').read())
       let countedAgain = false
-      const look = setInterval(() => (countedAgain ||= written > 100 && door.stats().inflight > 0), 1)
+      const look = setInterval(() => (countedAgain ||= written > 100 && requestPath.stats().inflight > 0), 1)
       await Promise.all([all, ...others, eventually('it counts again', () => countedAgain || written >= 400)])
       clearInterval(look)
       assert.ok(countedAgain)
-      await eventually('nothing is held', () => door.stats().inflight === 0)
+      await eventually('nothing is held', () => requestPath.stats().inflight === 0)
     })
   })
 

@@ -39,7 +39,7 @@ if (arm !== 'bare') {
     page: HTML_PAGE,
     pressure: () => 1,
   })
-  const door = new RequestPath(server, {
+  const requestPath = new RequestPath(server, {
     guard: {},
     limiter: fixedLimit(1),
     answers,
@@ -47,7 +47,7 @@ if (arm !== 'bare') {
   })
   if (arm === 'queued') {
     const waiting = setInterval(() => {
-      if (door.stats().queued === 0) return
+      if (requestPath.stats().queued === 0) return
       clearInterval(waiting)
       releaseFirst()
     }, 1)

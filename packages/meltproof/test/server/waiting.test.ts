@@ -10,27 +10,30 @@ import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
 import { protect } from '../../src/index.ts'
 import { block } from '../block.ts'
-import { eventually, Holding, openDoor } from './harness.ts'
+import { eventually, Holding, startGated } from './harness.ts'
 
 /** One request in service, so that the next one waits. */
-async function occupied(options: Parameters<typeof openDoor>[1] = {}) {
+async function occupied(options: Parameters<typeof startGated>[1] = {}) {
   const holding = new Holding()
-  const house = await openDoor(holding.handler, options)
-  const first = (await house.connect()).get('/first')
+  const service = await startGated(holding.handler, options)
+  const first = (await service.connect()).get('/first')
   const inService = await holding.take('/first')
-  return { ...house, holding, first, inService }
+  return { ...service, holding, first, inService }
 }
 
 describe('a request that waits', () => {
   it('is served when a permit is free', async () => {
-    const house = await occupied()
-    const client = (await house.connect()).get('/waits')
-    await eventually('it waits', () => house.door.stats().queued === 1)
-    assert.deepEqual(house.holding.started, ['/first'])
-    house.inService.response.end()
-    ;(await house.holding.take('/waits')).response.end('served')
+    const service = await occupied()
+    const client = (await service.connect()).get('/waits')
+    await eventually('it waits', () => service.requestPath.stats().queued === 1)
+    assert.deepEqual(service.holding.started, ['/first'])
+    service.inService.response.end()
+    ;(await service.holding.take('/waits')).response.end('served')
     assert.equal((await client.answer()).body, 'served')
-    await eventually('all is over', () => house.door.stats().inflight === 0 && house.door.stats().queued === 0)
+    await eventually(
+      'all is over',
+      () => service.requestPath.stats().inflight === 0 && service.requestPath.stats().queued === 0,
+    )
   })
 
   for (const [what, head, body] of [
@@ -42,13 +45,13 @@ describe('a request that waits', () => {
     ],
   ] as const) {
     it(`receives the whole body that was sent while it waited, ${what}`, async () => {
-      const house = await occupied()
+      const service = await occupied()
       const text = 'meltproof '.repeat(50_000)
-      const client = await house.connect()
+      const client = await service.connect()
       client.send(`POST /upload HTTP/1.1\r\nHost: test\r\n${head(text.length)}\r\n\r\n${body(text)}`)
-      await eventually('it waits', () => house.door.stats().queued === 1)
-      house.inService.response.end()
-      const { request, response } = await house.holding.take('/upload')
+      await eventually('it waits', () => service.requestPath.stats().queued === 1)
+      service.inService.response.end()
+      const { request, response } = await service.holding.take('/upload')
       let received = ''
       for await (const chunk of request.setEncoding('latin1')) received += chunk
       response.end(String(received.length))
@@ -61,7 +64,7 @@ describe('a request that waits', () => {
     const storage = new AsyncLocalStorage<string>()
     const seen: (string | undefined)[] = []
     const holding = new Holding()
-    const house = await openDoor((request, response) => {
+    const service = await startGated((request, response) => {
       seen.push(storage.getStore())
       storage.run(request.url!, () => {
         if (request.url === '/first') setImmediate(() => holding.handler(request, response))
@@ -69,12 +72,12 @@ describe('a request that waits', () => {
       })
     })
     const upgrade = ['Connection: Upgrade', 'Upgrade: nothing-anybody-listens-for']
-    ;(await house.connect()).get('/first')
+    ;(await service.connect()).get('/first')
     const first = await holding.take('/first')
-    const pipelining = (await house.connect()).get('/a').get('/b')
-    await eventually('a waits', () => house.door.stats().queued === 1)
-    const late = (await house.connect()).get('/c', ...upgrade)
-    await eventually('c waits', () => house.door.stats().queued === 2)
+    const pipelining = (await service.connect()).get('/a').get('/b')
+    await eventually('a waits', () => service.requestPath.stats().queued === 1)
+    const late = (await service.connect()).get('/c', ...upgrade)
+    await eventually('c waits', () => service.requestPath.stats().queued === 2)
     storage.run('the context of the release', () => first.response.end())
     for (let i = 0; i < 3; i++) {
       const { request, response } = await holding.take()
@@ -87,68 +90,71 @@ describe('a request that waits', () => {
   })
 
   it('leaves the queue when its client disconnects', async () => {
-    const house = await occupied()
-    const clients = await Promise.all(Array.from({ length: 20 }, () => house.connect()))
+    const service = await occupied()
+    const clients = await Promise.all(Array.from({ length: 20 }, () => service.connect()))
     for (const client of clients) client.get('/leaves').get('/behind-it')
-    await eventually('they wait', () => house.door.stats().queued === 20)
+    await eventually('they wait', () => service.requestPath.stats().queued === 20)
     for (const [i, client] of clients.entries()) {
       if (i % 2 === 0) client.destroy()
       else client.socket.resetAndDestroy()
     }
-    await eventually('they have left', () => house.door.stats().queued === 0)
-    house.inService.response.end()
-    await eventually('the permit is back', () => house.door.stats().inflight === 0)
-    assert.deepEqual(house.holding.started, ['/first'])
+    await eventually('they have left', () => service.requestPath.stats().queued === 0)
+    service.inService.response.end()
+    await eventually('the permit is back', () => service.requestPath.stats().inflight === 0)
+    assert.deepEqual(service.holding.started, ['/first'])
   })
 
   it('is served although server.close() was called, which then completes', async () => {
-    const house = await occupied()
-    const client = (await house.connect()).get('/waits')
-    await eventually('it waits', () => house.door.stats().queued === 1)
-    const closed = once(house.server, 'close')
-    house.server.close()
-    house.inService.response.end('first')
-    assert.equal((await house.first.answer()).body, 'first')
-    ;(await house.holding.take('/waits')).response.end('served')
+    const service = await occupied()
+    const client = (await service.connect()).get('/waits')
+    await eventually('it waits', () => service.requestPath.stats().queued === 1)
+    const closed = once(service.server, 'close')
+    service.server.close()
+    service.inService.response.end('first')
+    assert.equal((await service.first.answer()).body, 'first')
+    ;(await service.holding.take('/waits')).response.end('served')
     assert.equal((await client.answer()).body, 'served')
     client.destroy()
-    house.first.destroy()
+    service.first.destroy()
     await closed
   })
 
   it('is dropped by closeAllConnections()', async () => {
-    const house = await occupied()
-    const client = (await house.connect()).get('/waits')
-    await eventually('it waits', () => house.door.stats().queued === 1)
-    house.server.closeAllConnections()
+    const service = await occupied()
+    const client = (await service.connect()).get('/waits')
+    await eventually('it waits', () => service.requestPath.stats().queued === 1)
+    service.server.closeAllConnections()
     await client.closed
-    await eventually('nobody waits', () => house.door.stats().queued === 0 && house.door.stats().inflight === 0)
+    await eventually(
+      'no request waits',
+      () => service.requestPath.stats().queued === 0 && service.requestPath.stats().inflight === 0,
+    )
   })
 
   it('is started when meltproof steps aside, and so are all requests behind it, in order', async () => {
-    const house = await occupied()
-    const client = (await house.connect()).get('/a').get('/b')
-    const upgrade = (await house.connect()).get('/late', 'Connection: Upgrade', 'Upgrade: nothing')
-    await eventually('two wait', () => house.door.stats().queued === 2)
-    house.door.gate.failOpen.open()
-    assert.equal(house.door.stats().queued, 0)
-    assert.deepEqual(house.holding.started, ['/first', '/a', '/b', '/late'])
-    for (const path of ['/a', '/b', '/late']) (await house.holding.take(path)).response.end(path)
+    const service = await occupied()
+    const client = (await service.connect()).get('/a').get('/b')
+    const upgrade = (await service.connect()).get('/late', 'Connection: Upgrade', 'Upgrade: nothing')
+    await eventually('two wait', () => service.requestPath.stats().queued === 2)
+    service.requestPath.processGate.failOpen.open()
+    assert.equal(service.requestPath.stats().queued, 0)
+    assert.deepEqual(service.holding.started, ['/first', '/a', '/b', '/late'])
+    for (const path of ['/a', '/b', '/late']) (await service.holding.take(path)).response.end(path)
     assert.equal((await client.answer()).body, '/a')
     assert.equal((await client.answer()).body, '/b')
     assert.equal((await upgrade.answer()).body, '/late')
-    assert.equal(Object.hasOwn(house.server, 'emit'), false)
-    assert.equal(Object.hasOwn(house.server, 'closeIdleConnections'), false)
+    assert.equal(Object.hasOwn(service.server, 'emit'), false)
+    assert.equal(Object.hasOwn(service.server, 'closeIdleConnections'), false)
   })
 
   it('gets no 100 Continue before it starts, if it sends Expect: 100-continue', async () => {
-    const house = await occupied()
-    const client = await house.connect()
+    const service = await occupied()
+    const client = await service.connect()
     client.send('POST /expects HTTP/1.1\r\nHost: test\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n')
-    await eventually('it waits', () => house.door.stats().queued === 1)
+    await eventually('it waits', () => service.requestPath.stats().queued === 1)
     assert.equal(client.received, '')
-    house.inService.response.end()
-    const { request, response } = await house.holding.take('/expects')
+    service.inService.response.end()
+    const { request, response } = await service.holding.take('/expects')
     assert.equal((await client.answer('POST')).status, 100)
     client.send('hi')
     request.resume()
@@ -160,19 +166,22 @@ describe('a request that waits', () => {
 
 describe('server.closeAllConnections() while requests wait', () => {
   it('empties the queue, also of pipelined requests, partial bodies and upgrades', async () => {
-    const house = await occupied()
+    const service = await occupied()
     const bodied = 'POST /body HTTP/1.1\r\nHost: test\r\nContent-Length: 100\r\n\r\nhalf'
-    const clients = await Promise.all(Array.from({ length: 4 }, () => house.connect()))
+    const clients = await Promise.all(Array.from({ length: 4 }, () => service.connect()))
     clients[0]!.get('/a')
     clients[1]!.get('/a').get('/behind')
     clients[2]!.send(bodied)
     clients[3]!.get('/upgrade', 'Connection: Upgrade', 'Upgrade: x')
-    await eventually('they wait', () => house.door.stats().queued === 4)
-    house.server.closeAllConnections()
-    await eventually('nothing is held', () => house.door.stats().queued === 0 && house.door.stats().inflight === 0)
-    assert.deepEqual(house.holding.started, ['/first'])
-    ;(await house.connect()).get('/next')
-    await house.holding.take('/next')
+    await eventually('they wait', () => service.requestPath.stats().queued === 4)
+    service.server.closeAllConnections()
+    await eventually(
+      'nothing is held',
+      () => service.requestPath.stats().queued === 0 && service.requestPath.stats().inflight === 0,
+    )
+    assert.deepEqual(service.holding.started, ['/first'])
+    ;(await service.connect()).get('/next')
+    await service.holding.take('/next')
   })
 })
 

@@ -43,17 +43,17 @@ test('work that delays a beat by less than the slack is no stall', () => {
   assert.equal(fed([[103, 111.5]], 1000).stalledBetween(0, 1000), 0)
 })
 
-test('lainSince() is the beginning of the stall for data read right after it, and the read time later', () => {
+test('arrivedNoEarlierThan() is the start of the stall for data read right after it, and the read time later', () => {
   const ledger = fed([[103, 406]], 1000)
-  assert.equal(ledger.lainSince(406), 103)
-  assert.equal(ledger.lainSince(417), 103)
-  assert.equal(ledger.lainSince(419), 419)
-  assert.equal(fed([], 200).lainSince(90), 90)
+  assert.equal(ledger.arrivedNoEarlierThan(406), 103)
+  assert.equal(ledger.arrivedNoEarlierThan(417), 103)
+  assert.equal(ledger.arrivedNoEarlierThan(419), 419)
+  assert.equal(fed([], 200).arrivedNoEarlierThan(90), 90)
   // The loop polled between the two stalls.
   const two = [[103, 203] as const, [210, 300] as const]
-  assert.equal(fed(two, 310).lainSince(305), 210)
+  assert.equal(fed(two, 310).arrivedNoEarlierThan(305), 210)
   // The stall still lasts, so it began when the loop was last idle.
-  assert.equal(fed([[500, 800]], 505).lainSince(700, 500), 500)
+  assert.equal(fed([[500, 800]], 505).arrivedNoEarlierThan(700, 500), 500)
 })
 
 test('a beat is overdue only after the time that the beat before it announced', () => {

@@ -43,14 +43,14 @@ export class ClientShares {
     for (const { shares, salt } of this.#rows) shares.comesFirst(bucketOf(client, salt))
   }
 
-  open(nowMs: number): void {
-    for (const { shares } of this.#rows) shares.open(nowMs)
+  reset(nowMs: number): void {
+    for (const { shares } of this.#rows) shares.reset(nowMs)
   }
 
   #resalt(nowMs: number): void {
     const row = this.#rows[this.#dealt++ % this.#rows.length]!
     row.salt = this.#salt()
-    row.shares.open(nowMs)
+    row.shares.reset(nowMs)
     this.#dealAt = nowMs + RESALT_MS
   }
 

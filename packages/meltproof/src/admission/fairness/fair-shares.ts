@@ -76,7 +76,7 @@ export class FairShares {
   }
 
   /** Called when requests begin to queue. Demand that was measured earlier may belong to other traffic. */
-  open(nowMs: number): void {
+  reset(nowMs: number): void {
     this.#arrivals.fill(0)
     this.#first.fill(0)
     this.#granted.fill(NO_GRANT)

@@ -20,9 +20,9 @@ const WINDOW_MS = 2000
 /** A kind's usual rate is the mean of about this many calm windows, and is used after WINDOWS_TO_COUNT of them. */
 const WINDOWS = 15
 const WINDOWS_TO_COUNT = 3
-/** In a window, a kind may have GROWN times its usual requests, plus FEW. */
-const GROWN = 1.5
-const FEW = 4
+/** In a window, a kind may have its usual number of requests times MAX_GROWTH, plus EXTRA_REQUESTS. */
+const MAX_GROWTH = 1.5
+const EXTRA_REQUESTS = 4
 /** A kind without answers for this many windows is forgotten. */
 const FORGOTTEN_AFTER = 15
 
@@ -32,7 +32,7 @@ export class KnownKinds {
   readonly #paths = new Int32Array(KINDS)
   readonly #isUnder = new Uint8Array(KINDS)
   readonly #found = new Uint8Array(KINDS)
-  readonly #came = new Int32Array(KINDS)
+  readonly #arrived = new Int32Array(KINDS)
   readonly #answered = new Int32Array(KINDS)
   readonly #usual = new Float64Array(KINDS)
   readonly #calmWindows = new Int32Array(KINDS)
@@ -63,12 +63,12 @@ export class KnownKinds {
   of(key: KindKey): number {
     const { path, under } = this.#hash.read(key)
     const kind = this.#kinds.get(path) ?? (under === 0 ? UNKNOWN : (this.#kinds.get(under) ?? UNKNOWN))
-    return this.#came[kind]! < this.#most[kind]! ? kind : UNKNOWN
+    return this.#arrived[kind]! < this.#most[kind]! ? kind : UNKNOWN
   }
 
-  came(kind: number, nowMs: number): void {
+  arrived(kind: number, nowMs: number): void {
     if (nowMs >= this.#windowEndsAt) this.#endWindow(nowMs)
-    this.#came[kind]!++
+    this.#arrived[kind]!++
     // A process that is flooded from its start answers few requests, so arrivals count as sightings.
     if (kind === UNKNOWN && !this.#settled) this.#seen(Math.floor(nowMs / SIGHT_MS))
   }
@@ -141,7 +141,7 @@ export class KnownKinds {
     this.#usual[kind] = 0
     this.#calmWindows[kind] = 0
     this.#silentWindows[kind] = 0
-    this.#most[kind] = this.#settled ? FEW : Number.POSITIVE_INFINITY
+    this.#most[kind] = this.#settled ? EXTRA_REQUESTS : Number.POSITIVE_INFINITY
   }
 
   #forget(kind: number): void {
@@ -154,7 +154,7 @@ export class KnownKinds {
     this.#windowEndsAt += windows * WINDOW_MS
     this.#settled = false
     for (let kind = UNKNOWN + 1; kind < KINDS; kind++) if (this.#paths[kind] !== 0) this.#judge(kind, windows)
-    this.#came.fill(0)
+    this.#arrived.fill(0)
     this.#answered.fill(0)
     this.#calm = true
   }
@@ -172,6 +172,6 @@ export class KnownKinds {
     }
     if (this.#calmWindows[kind]! < WINDOWS_TO_COUNT) return
     this.#settled = true
-    this.#most[kind] = FEW + GROWN * this.#usual[kind]!
+    this.#most[kind] = EXTRA_REQUESTS + MAX_GROWTH * this.#usual[kind]!
   }
 }

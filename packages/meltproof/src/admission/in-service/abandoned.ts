@@ -21,7 +21,7 @@ const LONGEST_MS = 300_000
 /** How long a request of an unknown kind is doubted, and the minimum for any kind, ms. */
 const FIRST_DOUBT_MS = 1000
 const LEAST_DOUBT_MS = 10
-/** Minimum time for which a request is doubted that was abandoned without a permit, or far slower than its kind, ms. */
+/** A request abandoned without a permit, or far slower than its kind, is doubted for at least this time, ms. */
 const STRAGGLER_DOUBT_MS = 10_000
 
 /** Information about a handler whose client has left. */
@@ -70,7 +70,7 @@ export class Abandoned<S extends Serving> {
   }
 
   /** Adds a request that worked without a permit when its client left: it is doubted from now on. */
-  addLent(request: S, nowMs: number, outlook?: Outlook): void {
+  addWithoutPermit(request: S, nowMs: number, outlook?: Outlook): void {
     this.#doubted.set(request, { ...outlook, sinceMs: nowMs, straggles: true })
   }
 
@@ -93,32 +93,32 @@ export class Abandoned<S extends Serving> {
   }
 
   /** Returns the requests now treated as finished: the caller frees their permits. At most `permits` are doubted. */
-  takePresumedOver(nowMs: number, permits: number): S[] {
-    this.#believe(nowMs)
+  takeTreatedAsFinished(nowMs: number, permits: number): S[] {
+    this.#acceptEnds(nowMs)
     const over: S[] = []
     for (const [request, work] of this.#working) {
       const isOver = work.servedClient === true || this.#times.outlasts(request, nowMs, TIMES)
       if ((isOver && this.#doubted.size < permits) || nowMs - work.sinceMs >= LONGEST_MS)
-        over.push(this.#presumeOver(request, work))
+        over.push(this.#treatAsFinished(request, work))
     }
     if (over.length > 0) this.#probeAt = nowMs + this.#probeMs
     else if (this.#working.size > 0 && nowMs >= this.#probeAt && this.#doubted.size < permits) {
       const [request, work] = this.#working.entries().next().value!
-      over.push(this.#presumeOver(request, work))
+      over.push(this.#treatAsFinished(request, work))
       this.#probeMs = Math.min(2 * this.#probeMs, MOST_PROBE_MS)
       this.#probeAt = nowMs + this.#probeMs
     }
     return over
   }
 
-  #presumeOver(request: S, work: Work): S {
+  #treatAsFinished(request: S, work: Work): S {
     this.#working.delete(request)
     this.#doubted.set(request, work)
     return request
   }
 
   /** Accepts that silent requests have ended, and doubts their kind for a shorter time from then on. */
-  #believe(nowMs: number): void {
+  #acceptEnds(nowMs: number): void {
     for (const [request, { sinceMs, straggles, isAtWork }] of this.#doubted) {
       const kind = request.serviceBucket
       const forMs = nowMs - sinceMs

@@ -18,8 +18,8 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
   // Set by the gate and its queues.
   arrivedAt: number
   /** True if the entry had a permit, gave it back to wait for its client, and requests one again. */
-  again = false
-  left = false
+  resumesUpload = false
+  dequeued = false
   // Not left undefined, so that requests that wait keep the hidden class of the others.
   level = 0
   priorityClass = 0
@@ -28,7 +28,7 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
   startBy: number = Number.POSITIVE_INFINITY
   /** The limiter's ticket, set when the request enters service. */
   ticket: Ticket | undefined = undefined
-  passedBy = false
+  startedAboveLimit = false
   /** Links of the one list that holds the entry: waiting, in service, or lent. */
   before: E | undefined
   after: E | undefined

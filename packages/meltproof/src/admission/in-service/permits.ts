@@ -14,7 +14,7 @@ import type { Streams } from './streams.ts'
 export type Admitted<E> = Permit<E> & Entry
 
 export interface PermitHooks<E> {
-  readonly onRecorded?: (entry: E, nowMs: number) => void
+  readonly onAnswered?: (entry: E, nowMs: number) => void
   /** When the caller stops waiting for an answer to begin, ms; absent without deadlines. */
   readonly answerBy?: ((entry: E) => number) | undefined
   /** The kind of work, below KINDS_IN_SERVICE. @default 0 for all */
@@ -77,13 +77,13 @@ export class Permits<E extends Admitted<E>> {
     this.#times.started(entry, this.#kindOf(entry))
   }
 
-  record(entry: E, nowMs: number): void {
+  answered(entry: E, nowMs: number): void {
     const { stream } = entry
     if (stream !== undefined && this.#hooks.isFinished?.(entry)) this.#hooks.streams?.ended(stream)
     const was = this.#end(entry)
     if (was === undefined) return
     if (was === 'held') this.#release(entry, nowMs)
-    this.#hooks.onRecorded?.(entry, nowMs)
+    this.#hooks.onAnswered?.(entry, nowMs)
   }
 
   #release(entry: E, nowMs: number): void {
@@ -147,7 +147,7 @@ export class Permits<E extends Admitted<E>> {
     entry.orphan = orphan
     this.#hooks.onOrphaned?.(entry, orphan)
     if (was === 'held') this.#orphans.add(orphan, nowMs, outlook)
-    else this.#orphans.addLent(orphan, nowMs, outlook)
+    else this.#orphans.addWithoutPermit(orphan, nowMs, outlook)
   }
 
   giveUpBefore(atMs: number, nowMs: number, which: (entry: E) => boolean): void {
@@ -168,7 +168,7 @@ export class Permits<E extends Admitted<E>> {
     // has to be freed.
     if (knownLimit === undefined && !full) return
     const permits = countedLimit - (this.#hooks.streams?.doubted ?? 0)
-    for (const orphan of this.#orphans.takePresumedOver(nowMs, permits)) this.#free(orphan, nowMs)
+    for (const orphan of this.#orphans.takeTreatedAsFinished(nowMs, permits)) this.#free(orphan, nowMs)
   }
 
   /** How many streams may work without a permit because they seem to wait. Doubted orphans reduce this number. */

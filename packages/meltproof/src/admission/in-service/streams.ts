@@ -17,10 +17,10 @@ const GAP_MS = CERTAIN_MS / 2
 const WAIT_MS = 50
 /** While requests wait, a stream holds a permit for at most this time, ms. */
 const LONG_MS = 10_000
-/** The time between two checks counts up to this, ms: a longer one is a stall, or no request waited during it. */
+/** At most this much of the time between two checks counts, ms: a longer gap is a stall, or no request waited. */
 const LOOK_MOST_MS = 20
-/** While requests wait for a permit, checks are at least this frequent, ms; a longer gap is a stall. */
-const BELIEVE_MOST_MS = 50
+/** At most this much of the time between two checks counts as watched, ms: a longer gap is a stall. */
+const MOST_WATCHED_MS = 50
 
 /**
  * - `feed`: it sends events as they occur, so it gives its permit back as soon as its head is sent.
@@ -94,7 +94,7 @@ export class Streams {
   readonly #doubted = new Map<Stream, number>()
   /** How long streams were watched, ms, without stalls, because during a stall a stream may end unseen. */
   #watchedMs = 0
-  #believedAt = 0
+  #acceptedAt = 0
 
   /** `look`: called at each check. */
   begun(kind: number, announced: Announced, look: () => Look, nowMs: number): Stream {
@@ -108,10 +108,10 @@ export class Streams {
     return learned === 'unknown' ? 'feed' : 'pausing'
   }
 
-  /** `again`: the stream gives its permit back for a while; `for good`: for ever. At most `permits` are doubted. */
-  givesBack(stream: Stream, permits: number): 'again' | 'for good' | undefined {
+  /** `for now`: the stream gives its permit back for a while; `for good`: for ever. At most `permits` are doubted. */
+  givesBack(stream: Stream, permits: number): 'for now' | 'for good' | undefined {
     const { habit, heldMs, kind, silentMs, waitsMs } = stream
-    if (habit !== 'feed' && waitsMs >= WAIT_MS) return 'again'
+    if (habit !== 'feed' && waitsMs >= WAIT_MS) return 'for now'
     const silent = silentMs >= (habit === 'unknown' ? FIRST_SILENCE_MS : CERTAIN_MS)
     const long = heldMs >= LONG_MS
     const pauses = silent && (habit === 'pausing' || (habit === 'unknown' && this.#doubted.size < permits))
@@ -120,13 +120,13 @@ export class Streams {
     if (habit === 'unknown' && !long) this.#doubted.set(stream, this.#watchedMs)
     else if (habit === 'unknown') this.#habits[kind] = 'feed'
     else if (habit === 'steady' && silent) this.#habits[kind] = 'pausing'
-    return habit === 'pausing' && !long ? 'again' : 'for good'
+    return habit === 'pausing' && !long ? 'for now' : 'for good'
   }
 
   /** Treats doubted streams as feeds when they are still open after DOUBT_MS. */
-  believe(nowMs: number): void {
-    this.#watchedMs += Math.min(nowMs - this.#believedAt, BELIEVE_MOST_MS)
-    this.#believedAt = nowMs
+  acceptDoubts(nowMs: number): void {
+    this.#watchedMs += Math.min(nowMs - this.#acceptedAt, MOST_WATCHED_MS)
+    this.#acceptedAt = nowMs
     for (const [stream, sinceMs] of this.#doubted) {
       if (this.#watchedMs - sinceMs < DOUBT_MS) break
       this.#doubted.delete(stream)

@@ -1,11 +1,11 @@
 /**
  * Detects whether requests in service wait for each other. Slow work takes equally long at any concurrency. Work in a
- * queue takes longer, by the time in which the requests ahead of it leave: their number over the departures per
- * millisecond (Little's law). So a cohort of requests that arrived while few were in service is compared with a later
- * cohort that arrived while more were. The comparison is made at an age that each request of both cohorts has reached,
- * unless it ended earlier. The mean time in service, cut off at that age, is known although some requests have not
- * ended (restricted mean survival time: Royston and Parmar, BMC Medical Research Methodology 2013). Quick and slow
- * requests may be mixed: paths and statuses play no part. Pure.
+ * queue takes longer by the number of requests ahead of it divided by the departures per millisecond (Little's law). So
+ * a cohort of requests that arrived while few were in service is compared with a later cohort that arrived while more
+ * were. The comparison is made at an age that each request of both cohorts has reached, unless it ended earlier. The
+ * mean time in service, cut off at that age, is known although some requests have not ended (restricted mean survival
+ * time: Royston and Parmar, BMC Medical Research Methodology 2013). Quick and slow requests may be mixed: paths and
+ * statuses play no part. Pure.
  */
 
 import { type Answered, Answers } from './answers.ts'
@@ -19,12 +19,12 @@ export interface CohortTuning {
   readonly shows: number
   /** A rise in time must also exceed this share of the time that requests take with few in service. */
   readonly matters: number
-  /** Number of standard errors from which a rise is significant. */
+  /** A rise is significant if it is at least this many standard errors. */
   readonly standardErrors: number
 }
 
 export interface Contention {
-  /** Mean number in service of the cohort with more. */
+  /** Mean number in service while the later cohort arrived: it is the higher of the two. */
   readonly most: number
   /** The number in service up to which requests do not wait for each other. */
   readonly knee: number
@@ -68,7 +68,7 @@ class Cohort {
   readonly answers: Answers
   readonly tickets: Ticket[] = []
   readonly #size: number
-  #among = 0
+  #inService = 0
   /** The times once every request has left; stored, because all cohorts are compared every few milliseconds. */
   #final: Times | undefined
 
@@ -79,8 +79,8 @@ class Cohort {
   }
 
   /** Returns whether the cohort is full now. */
-  add(ticket: Ticket, among: number): boolean {
-    this.#among += among
+  add(ticket: Ticket, inService: number): boolean {
+    this.#inService += inService
     return this.tickets.push(ticket) === this.#size
   }
 
@@ -88,8 +88,8 @@ class Cohort {
     return this.tickets[0]!.startedAt
   }
 
-  get meanAmong(): number {
-    return this.#among / this.tickets.length
+  get meanInService(): number {
+    return this.#inService / this.tickets.length
   }
 
   /** Age of the youngest request that is still in service, ms; Infinity if none is. */
@@ -152,11 +152,11 @@ export class Cohorts {
     this.#filling = undefined
   }
 
-  /** `among`: the number in service, including this request. Returns the request's ticket. */
-  admitted(nowMs: number, among: number): Ticket {
-    this.#filling ??= this.#begin(among)
+  /** `inService`: the number in service, including this request. Returns the request's ticket. */
+  admitted(nowMs: number, inService: number): Ticket {
+    this.#filling ??= this.#begin(inService)
     const ticket = { startedAt: nowMs, tookMs: Number.NaN }
-    if (this.#filling.add(ticket, among)) this.#place(this.#filling)
+    if (this.#filling.add(ticket, inService)) this.#place(this.#filling)
     return ticket
   }
 
@@ -182,7 +182,7 @@ export class Cohorts {
     const low = this.#levels[lower]
     const high = this.#levels[higher]
     if (low === undefined || high === undefined || low.serial > high.serial) return undefined
-    if (high.meanAmong < apart * low.meanAmong) return undefined
+    if (high.meanInService < apart * low.meanInService) return undefined
     const ageMs = Math.min(low.youngestMs(nowMs), high.youngestMs(nowMs))
     const few = low.upTo(ageMs)
     const many = high.upTo(ageMs)
@@ -190,13 +190,13 @@ export class Cohorts {
     const { sinceMs } = low
     // No request can leave before the first service time has passed.
     const pace = left / Math.max(1e-3, nowMs - sinceMs - few.meanMs)
-    const aheadMs = (high.meanAmong - low.meanAmong) / pace
+    const aheadMs = (high.meanInService - low.meanInService) / pace
     const riseMs = many.meanMs - few.meanMs
     if (left === 0 || riseMs <= Math.max(shows * aheadMs, matters * few.meanMs)) return undefined
     if (riseMs < standardErrors * Math.sqrt(few.variance + many.variance)) return undefined
     return {
-      most: high.meanAmong,
-      knee: Math.max(1, high.meanAmong - riseMs * pace),
+      most: high.meanInService,
+      knee: Math.max(1, high.meanInService - riseMs * pace),
       aloneMs: few.heavyMs,
       ageMs: Math.min(ageMs, many.meanMs),
       rate: 0,
@@ -206,14 +206,14 @@ export class Cohorts {
     }
   }
 
-  #begin(among: number): Cohort {
-    const size = Math.min(LARGEST, Math.max(this.#tuning.cohort, among >> 1))
+  #begin(inService: number): Cohort {
+    const size = Math.min(LARGEST, Math.max(this.#tuning.cohort, inService >> 1))
     return new Cohort(this.#serial++, size, new Answers(this.#answered))
   }
 
   #place(cohort: Cohort): void {
     this.#filling = undefined
-    const level = Math.min(LEVELS - 1, Math.max(0, Math.floor(Math.log(cohort.meanAmong) / this.#logApart)))
+    const level = Math.min(LEVELS - 1, Math.max(0, Math.floor(Math.log(cohort.meanInService) / this.#logApart)))
     this.#levels[level] = cohort
     this.#lowest = Math.min(this.#lowest, level)
     this.#highest = Math.max(this.#highest, level)

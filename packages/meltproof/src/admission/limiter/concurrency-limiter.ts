@@ -12,9 +12,9 @@
  *
  * - open: nothing is limited, except while a suspicion lasts.
  * - measure: throughput is measured under the first limit. While it falls with the limit, and requests take no longer,
- *   the limit rises by half, until it is removed. If the requests in service hardly leave, they are no queue, and a
- *   quarter more are admitted.
- * - rest: the limit stays and follows rising throughput. Half of it is tried from time to time.
+ *   the limit rises by half, until it is removed. If far fewer requests leave than before, those in service do not wait
+ *   in a queue, and a quarter more are admitted.
+ * - rest: the limit is kept, and raised if throughput rises. Half of it is tried from time to time.
  * - lower: half of the limit is tried. If throughput stays, half is enough; if it falls, the knee is known.
  *
  * Requests that stay far longer than others are not counted (counted-requests.ts, starvation.ts).
@@ -38,29 +38,29 @@ const JUDGE_MS = 5
 /** A suspicion holds the limit for at least this long, ms. */
 const SHORTEST_HOLD_MS = 20
 /** Number of measurements before the limit follows rising throughput. */
-const SURE = 5
-/** Half the limit is tried again only if requests take longer than alone by more than this multiple of `workMs`. */
+const MEASUREMENTS_BEFORE_RAISE = 5
+/** After the first trial, half the limit is tried only if slow requests take this many `workMs` longer than alone. */
 const LATE_WORKS = 1.5
 /** If this share of the requests that were in service when the limit was set has left, they are a draining queue. */
 const DRAINS = 1 / 2
-/** They are no queue if they leave at less than this share of the rate measured before the limit. */
+/** They are not waiting in a queue if they leave at less than this share of the rate measured before the limit. */
 const NO_QUEUE = 1 / 4
 /**
- * No answer for the longer of HALT_MS and HALT_SERVICES mean service times is a halt if at least HALT_OF requests are
- * in service. A dependency that takes up to HALT_MS for every request has not halted.
+ * Answers have halted only if none came for HALT_MS, or for HALT_SERVICES mean service times if that is longer, while
+ * at least HALT_OF requests are in service. A dependency that takes up to HALT_MS for every request has not halted.
  */
 const HALT_MS = 3000
 const HALT_SERVICES = 4
 const HALT_OF = 64
-/** Without an answer for the longer of these, ms and mean service times, there is no progress (`isProgressing`). */
+/** An idle loop makes no progress without an answer for QUIET_MS, or for QUIET_SERVICES mean service times if longer. */
 const QUIET_MS = 400
 const QUIET_SERVICES = 2
 
 type Phase = 'open' | 'measure' | 'rest' | 'lower'
 
 export class ConcurrencyLimiter implements Limiter {
-  // These are fields, because the gate reads them several times per request. #tell() writes them after each event that
-  // may change them. While the limit is unknown, only a judgement changes them.
+  // These are fields, because the gate reads them several times per request. #updateFields() writes them after each
+  // event that may change them. While the limit is unknown, only a judgement changes them.
   limit: number
   uncounted = 0
   known = false
@@ -107,9 +107,9 @@ export class ConcurrencyLimiter implements Limiter {
   /** True while requests from before the limit changed may still be in service. */
   #unsettled = false
   #changedAt = 0
-  #lookAt = 0
+  #trialDueAt = 0
   /** True if half of this limit was never tried. */
-  #isFirstLook = false
+  #isFirstTrial = false
 
   /** `busyMs` and `cpuMs` return cumulative times of the event loop, ms. */
   constructor(busyMs: () => number, tuning: LimiterTuning = LIMITER_TUNING, cpuMs: () => number = busyMs) {
@@ -125,7 +125,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#afterHalt = new AfterHalt(tuning.promiseMs)
   }
 
-  #tell(): void {
+  #updateFields(): void {
     this.known = this.#phase !== 'open' || this.#loop.isSet
     this.uncounted = this.known ? this.#requests.uncounted : 0
     this.limit = Math.min(this.#tuning.max, Math.max(1, Math.floor(this.#counts)) + this.uncounted)
@@ -141,7 +141,7 @@ export class ConcurrencyLimiter implements Limiter {
     return Math.min(this.#limit, this.#loop.limit)
   }
 
-  /** Like {@link Limiter.known}, but up to date also between an event and the end of its judgement. */
+  /** Like {@link Limiter.known}, but already up to date while an event is being judged. */
   get #isKnown(): boolean {
     return this.#phase !== 'open' || this.#loop.isSet
   }
@@ -205,7 +205,7 @@ export class ConcurrencyLimiter implements Limiter {
       if (nowMs - this.#answeredAt >= HALT_MS && this.#hasHalted(nowMs)) this.#limitHalted(nowMs)
       else this.ticket = this.#cohorts.admitted(nowMs, this.#requests.recent)
     }
-    if (this.known) this.#tell()
+    if (this.known) this.#updateFields()
   }
 
   completed(nowMs: number, serviceMs: number, ticket?: Ticket): void {
@@ -223,7 +223,7 @@ export class ConcurrencyLimiter implements Limiter {
     if (nowMs >= this.#rates.dueAt) this.#rates.update(nowMs)
     if (this.#phase !== 'open') this.#measure(nowMs, nowMs - serviceMs, workMs)
     else if (nowMs - this.#judgedAt >= JUDGE_MS) this.#judge(nowMs)
-    if (this.known) this.#tell()
+    if (this.known) this.#updateFields()
   }
 
   dropped(nowMs: number, serviceMs: number, ticket?: Ticket): void {
@@ -231,26 +231,26 @@ export class ConcurrencyLimiter implements Limiter {
     this.#requests.remove(nowMs - serviceMs)
     if (this.#requests.inService === 0) this.#emptySince = nowMs
     if (ticket !== undefined) ticket.tookMs = -1
-    if (this.known) this.#tell()
+    if (this.known) this.#updateFields()
   }
 
   limitReached(nowMs: number): void {
     this.#pass(nowMs)
     this.#waits = true
-    // No request has waited for that time, so the learned limits may belong to other traffic.
+    // For `forgetMs` no request has waited, so the learned limits may belong to other traffic.
     if (nowMs - this.#unboundAt > this.#tuning.forgetMs) {
       this.#loop.forget()
       if (this.#phase !== 'open') this.#open()
     }
     if (nowMs >= this.#loop.dueAt) this.#judgeLoop(nowMs)
-    this.#tell()
+    this.#updateFields()
   }
 
   limitCleared(nowMs: number): void {
     this.#pass(nowMs)
     this.#waits = false
     this.#unboundAt = nowMs
-    this.#tell()
+    this.#updateFields()
   }
 
   tick(nowMs: number): void {
@@ -259,7 +259,7 @@ export class ConcurrencyLimiter implements Limiter {
     if (this.#phase === 'open') this.#judgeOpen(nowMs)
     else this.#settled(nowMs)
     if (this.#isKnown) this.#lookWhetherStarved(nowMs)
-    this.#tell()
+    this.#updateFields()
   }
 
   /** Call it when the loop is due. */
@@ -271,10 +271,10 @@ export class ConcurrencyLimiter implements Limiter {
     const isUnused = !this.#waits && nowMs - this.#unboundAt > this.#tuning.forgetMs
     if (this.#loop.limit > this.#tuning.max || (wasSet && isUnused)) this.#loop.forget()
     else if (!wasSet && !this.#waits) this.#unboundAt = nowMs
-    this.#tell()
+    this.#updateFields()
   }
 
-  /** Called by {@link tick}, because no request is admitted or completed while another limit holds all of them back. */
+  /** Called by {@link tick}: while the loop's limit holds requests back, perhaps no other event leads to a judgement. */
   #judgeOpen(nowMs: number): void {
     if (this.#hasHalted(nowMs)) this.#limitHalted(nowMs)
     else if (nowMs - this.#judgedAt >= JUDGE_MS) this.#judge(nowMs)
@@ -287,27 +287,27 @@ export class ConcurrencyLimiter implements Limiter {
     if (found === undefined && !this.#isHeld) return
     if (found?.isSure) this.#limitContention(found, nowMs)
     else if (this.#isHeld) {
-      if (nowMs >= this.#holdsUntil) this.#letIn()
+      if (nowMs >= this.#holdsUntil) this.#removeLimit()
     } else if (found !== undefined && found.serial > this.#suspected) this.#hold(found, nowMs)
-    this.#tell()
+    this.#updateFields()
   }
 
   #hold({ ageMs, most, serial }: Contention, nowMs: number): void {
     this.#reason = 'suspected'
-    // Admits enough more requests to show whether the times rise again, even if quick requests use these permits too.
+    // Admits enough additional requests to show whether times rise again, even if quick requests use these permits too.
     this.#limit = Math.ceil(this.#tuning.apart * Math.max(this.#requests.inService, most)) + 1
     this.#holdsUntil = nowMs + Math.min(this.#tuning.promiseMs, Math.max(SHORTEST_HOLD_MS, 2 * ageMs))
     this.#suspected = serial
   }
 
-  #letIn(): void {
+  #removeLimit(): void {
     this.#reason = 'none'
     this.#limit = this.#tuning.max
   }
 
   #open(): void {
     this.#phase = 'open'
-    this.#letIn()
+    this.#removeLimit()
     this.#requests.unlimited()
     this.#unsettled = false
     this.#cohorts.clear()
@@ -318,18 +318,18 @@ export class ConcurrencyLimiter implements Limiter {
     // `lately` may include a time before the load rose, in which fewer requests left than could have.
     const rate = Math.max(this.#rates.lately(nowMs), since)
     const needed = rate * this.#spanMs(aloneMs)
-    // Where the loop is scarce, the loop's limit decides, once it holds requests back.
+    // If the loop is the bottleneck, its own limit decides once that limit holds requests back.
     const loopDecides = this.#loop.isScarce && this.#counted >= this.#loop.limit
     if (this.#loop.isScarce && !loopDecides) return
     if (recent <= needed || loopDecides) {
       this.#cohorts.clear()
-      if (this.#isHeld) this.#letIn()
+      if (this.#isHeld) this.#removeLimit()
       return
     }
     this.#reason = 'contention'
     const limit = Math.max(needed, Math.min(this.#tuning.firstShare * recent, knee))
     this.#set(limit, rate, aloneMs, nowMs, sinceMs)
-    this.#take('measure', this.#limit, nowMs)
+    this.#enterPhase('measure', this.#limit, nowMs)
   }
 
   /**
@@ -352,8 +352,8 @@ export class ConcurrencyLimiter implements Limiter {
     this.#afterHalt.begin(nowMs, rate, this.#rates.usualOfAll, this.#meanMs, this.#later)
     const limit = Math.max(this.#tuning.fewest, rate * this.#spanMs(this.#meanMs))
     this.#set(limit, rate, this.#meanMs, nowMs, this.#answeredAt)
-    this.#rests(this.#limit, nowMs, this.#lookAt)
-    this.#tell()
+    this.#enterRest(this.#limit, nowMs, this.#trialDueAt)
+    this.#updateFields()
   }
 
   /** By Little's law the limit is throughput times this, ms. */
@@ -369,7 +369,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#aloneMs = aloneMs
     this.#limit = limit
     this.#requests.limited(sinceMs, Math.max(leastCountedMs, countedSpans * this.#spanMs(aloneMs)), promiseMs)
-    this.#isFirstLook = true
+    this.#isFirstTrial = true
     this.#heavyMs = 0
     this.#countedThen = this.#requests.inService - this.#requests.uncounted
     this.#before = this.#countedThen
@@ -386,8 +386,8 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   /**
-   * A queue drains about as fast as requests left before. If hardly any leave for a second, or until those that stay
-   * are no longer counted, they wait for something else.
+   * If the requests waited for each other, they would leave about as fast as before. If less than NO_QUEUE of that
+   * leave for a second, or until those that stay are no longer counted, they wait for something else.
    */
   #isNoQueue(sinceMs: number, isOver: boolean): boolean {
     const { promiseMs, starvedOf } = this.#tuning
@@ -426,7 +426,7 @@ export class ConcurrencyLimiter implements Limiter {
     const takesLonger = this.#heavyMs > 0 && heavyMs > this.#heavyMs * Math.sqrt(grows)
     if (!fell) this.#rate = rate
     if (!fell || takesLonger) {
-      this.#rests(limit, nowMs, nowMs + promiseMs)
+      this.#enterRest(limit, nowMs, nowMs + promiseMs)
       return
     }
     this.#heavyMs = heavyMs
@@ -440,10 +440,10 @@ export class ConcurrencyLimiter implements Limiter {
     const stays = rate >= fell * this.#rate
     this.#aloneMs = stays ? Math.min(this.#aloneMs, heavyMs) : heavyMs
     const knee = (this.#limit * this.#rate) / rate
-    if (stays) this.#rests(this.#limit, nowMs)
+    if (stays) this.#enterRest(this.#limit, nowMs)
     // Throughput fell with the limit, so nothing was scarce under the previous limit.
-    else if (knee >= fell * this.#before) this.#rests(grows * this.#before, nowMs)
-    else this.#rests(knee + Math.min(knee, this.#rate * workMs), nowMs)
+    else if (knee >= fell * this.#before) this.#enterRest(grows * this.#before, nowMs)
+    else this.#enterRest(knee + Math.min(knee, this.#rate * workMs), nowMs)
   }
 
   #learnAtRest(rate: number, heavyMs: number, nowMs: number): void {
@@ -451,31 +451,32 @@ export class ConcurrencyLimiter implements Limiter {
     if (rate > starved * this.#rate) this.#rate += (rate - this.#rate) * RATE_WEIGHT
     this.#measured++
     const needed = this.#rate * this.#spanMs(this.#aloneMs)
-    if (this.#measured >= SURE && needed > raised * this.#limit) this.#rests(needed, nowMs, this.#lookAt)
+    if (this.#measured >= MEASUREMENTS_BEFORE_RAISE && needed > raised * this.#limit)
+      this.#enterRest(needed, nowMs, this.#trialDueAt)
     // A limit of 1 cannot be halved, and shows no waits: only a limit of 2 shows whether 1 is enough.
-    else if (this.#limit === 1 && nowMs >= this.#lookAt) this.#rests(2, nowMs)
-    else if (nowMs >= this.#lookAt && (this.#isFirstLook || heavyMs - this.#aloneMs > LATE_WORKS * workMs)) {
-      this.#lookLower(nowMs)
+    else if (this.#limit === 1 && nowMs >= this.#trialDueAt) this.#enterRest(2, nowMs)
+    else if (nowMs >= this.#trialDueAt && (this.#isFirstTrial || heavyMs - this.#aloneMs > LATE_WORKS * workMs)) {
+      this.#tryLower(nowMs)
     }
   }
 
-  #lookLower(nowMs: number): void {
+  #tryLower(nowMs: number): void {
     const next = Math.max(this.#rate * this.#tuning.workMs, Math.round(this.#limit / 2))
-    if (next >= this.#limit - 0.5) this.#rests(next, nowMs)
+    if (next >= this.#limit - 0.5) this.#enterRest(next, nowMs)
     else {
       this.#before = this.#limit
-      this.#isFirstLook = false
-      this.#take('lower', next, nowMs)
+      this.#isFirstTrial = false
+      this.#enterPhase('lower', next, nowMs)
     }
   }
 
-  #rests(limit: number, nowMs: number, lookAt: number = nowMs + this.#tuning.lookMs): void {
+  #enterRest(limit: number, nowMs: number, trialDueAt: number = nowMs + this.#tuning.lookMs): void {
     this.#measured = 0
-    this.#lookAt = lookAt
-    this.#take('rest', limit, nowMs)
+    this.#trialDueAt = trialDueAt
+    this.#enterPhase('rest', limit, nowMs)
   }
 
-  #take(phase: Phase, limit: number, nowMs: number): void {
+  #enterPhase(phase: Phase, limit: number, nowMs: number): void {
     this.#phase = phase
     this.#limit = Math.min(this.#tuning.max, Math.max(1, Math.round(limit)))
     this.#unsettled = true
@@ -491,7 +492,7 @@ export class ConcurrencyLimiter implements Limiter {
     const isOver = !drains && sinceMs >= Math.min(this.#meanMs, promiseMs)
     if (this.#phase === 'measure' && this.#isNoQueue(sinceMs, isOver)) {
       // A dependency may also have become far slower, so a limit remains.
-      this.#rests(this.#tuning.apart * this.#countedThen, nowMs, nowMs + promiseMs)
+      this.#enterRest(this.#tuning.apart * this.#countedThen, nowMs, nowMs + promiseMs)
       return false
     }
     if (this.#reason === 'halt' && this.#afterHalt.returnedAtOnce(nowMs, this.#drained.all, this.#countedThen)) {
@@ -499,7 +500,7 @@ export class ConcurrencyLimiter implements Limiter {
       return false
     }
     // A lower limit under which no request starts for `promiseMs` costs more than it can teach.
-    if (drains && this.#phase === 'lower' && sinceMs > promiseMs) this.#rests(this.#before, nowMs)
+    if (drains && this.#phase === 'lower' && sinceMs > promiseMs) this.#enterRest(this.#before, nowMs)
     if (!isOver || (this.#reason === 'halt' && !this.#isOverHalt(nowMs))) return false
     this.#unsettled = false
     if (this.#phase === 'measure') this.#limitByDrain(sinceMs)

@@ -10,7 +10,7 @@ export interface Limiter {
   readonly known?: boolean
   /** Why the limit has its value. @default 'set' */
   readonly reason?: LimitReason
-  /** True while a limit is only suspected, or earlier requests must still leave: a queue then shows no overload. */
+  /** True while contention is only suspected, or earlier requests must still leave: a queue then shows no overload. */
   readonly searching: boolean
   /** True if the loop works or answers arrive, as far as is known, so that waiting requests will start. */
   isProgressing?(nowMs: number): boolean

@@ -28,8 +28,6 @@ export interface LoopLimitTuning extends UsualTimesTuning {
 
 /** A loop that is busy for this share of the time while nothing is in service may be kept busy by other work. */
 const OTHERS_SHARE = 1 / 2
-/** A busy loop whose CPU time is less than this share of the elapsed time does not have the core. */
-const OWN_SHARE = 1 / 2
 
 export class LoopLimit {
   /** Infinity while the loop has room. */
@@ -147,12 +145,12 @@ export class LoopLimit {
     this.#cpuThen = this.#cpuMs()
   }
 
-  /** True if other processes may have the core (or a call blocks), and too few answers show what requests wait for. */
+  /** True if other processes may have the core, or a call blocks: the loop worked too little, with too few answers. */
   #mayBeStarved(nowMs: number): boolean {
-    const overMs = nowMs - this.#busySince
+    const { busyForMs, loopBusy, promiseMs } = this.#tuning
     const answers = this.#answered.all - this.#answeredThen
-    if (answers >= SHOW || overMs >= this.#tuning.promiseMs) return false
-    return this.#cpuMs() - this.#cpuThen < OWN_SHARE * overMs
+    if (answers >= SHOW || nowMs - this.#busySince >= promiseMs) return false
+    return this.#cpuMs() - this.#cpuThen < loopBusy * busyForMs
   }
 
   #judgeTrial(nowMs: number, counted: number, waits: boolean): void {

@@ -13,7 +13,7 @@ export interface LimiterTuning extends CohortTuning, LoopLimitTuning, Measuremen
   readonly forgetMs: number
   /** The limit admits at least the requests that are answered within this time, ms: less would hardly lower latency. */
   readonly workMs: number
-  /** So that its effect shows, the first limit is at most this share of those in service, unless more are needed. */
+  /** So that its effect shows, the first limit is at most this share of those in service, if Little's law allows it. */
   readonly firstShare: number
   /**
    * Throughput under a lower limit counts as unchanged if at least this share of it remains. The same tolerance applies

@@ -36,7 +36,7 @@ export class Cutoff {
     return this.#level < OPEN
   }
 
-  open(nowMs: number): void {
+  reset(nowMs: number): void {
     this.#arrived.fill(0)
     this.#departed = 0
     this.#departedInWindow = 0

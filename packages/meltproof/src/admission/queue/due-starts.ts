@@ -13,12 +13,12 @@ export class DueStarts<E extends DueStart> {
   #due: E[] = []
 
   get nextAt(): number {
-    this.#dropLeft()
+    this.#dropDequeued()
     return this.#due[0]?.startBy ?? Number.POSITIVE_INFINITY
   }
 
   add(entry: E, waiting: number): void {
-    if (this.#due.length > 2 * waiting + 64) this.#due = this.#due.filter(({ left }) => !left)
+    if (this.#due.length > 2 * waiting + 64) this.#due = this.#due.filter(({ dequeued }) => !dequeued)
     let at = this.#due.length
     while (at > 0 && this.#due[at - 1]!.startBy > entry.startBy) at--
     if (at === this.#due.length) this.#due.push(entry)
@@ -29,9 +29,9 @@ export class DueStarts<E extends DueStart> {
     return this.nextAt < nowMs ? this.#due.shift() : undefined
   }
 
-  #dropLeft(): void {
+  #dropDequeued(): void {
     let gone = 0
-    while (gone < this.#due.length && this.#due[gone]!.left) gone++
+    while (gone < this.#due.length && this.#due[gone]!.dequeued) gone++
     if (gone > 0) this.#due.splice(0, gone)
   }
 }

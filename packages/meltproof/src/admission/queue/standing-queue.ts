@@ -25,7 +25,7 @@ export interface StandingTuning {
   readonly promiseMs: number
   /** A backlog below this share of promiseMs drains without sheds. */
   readonly drains: number
-  /** The same for {@link rememberMs} after a queue has stood: in a lasting overload more would make answers late. */
+  /** The same for {@link rememberMs} after a queue has stood: a larger backlog would then make many answers late. */
   readonly drainsAgain: number
   /** How long {@link drainsAgain} applies after a queue has stood, ms. */
   readonly rememberMs: number
@@ -44,7 +44,7 @@ export interface StandingTuning {
   readonly keptLonger: number
   /** A long queue accepts one request per this share of the time between departures: 0.25 gives four per departure. */
   readonly freshGaps: number
-  /** A queue stands if its backlog is no smaller than this many intervals before: chance rarely produces that. */
+  /** A queue stands if its backlog has not shrunk over this many intervals: chance rarely produces that. */
   readonly intervalsToStand: number
   /** The same for {@link rememberMs} after a queue has stood. */
   readonly intervalsToStandAgain: number
@@ -53,7 +53,7 @@ export interface StandingTuning {
    * While at most this many requests wait, and the service makes progress, they may wait longer than {@link maxWaitMs}:
    * they can belong to one page, whose client waits for all of them. Once one has waited that long, newer requests are
    * served first. The oldest is shed when more requests wait, or when this many newer ones have overtaken it: clients
-   * that keep sending requests do not load one page.
+   * that keep sending requests are not loading a single page.
    */
   readonly few: number
 }
@@ -76,7 +76,7 @@ export const STANDING_TUNING: StandingTuning = {
   few: 64,
 }
 
-/** A backlog above maxWaitMs is hopeless once the pace is sure; while departures speed up, above this multiple. */
+/** A backlog above maxWaitMs is hopeless once the pace is sure. While departures speed up, it must be this often that. */
 const HOPELESS_IF_FASTER = 1.5
 /** A queue with a hopeless backlog stands unless it shrinks by at least this many ms per ms, as bursts do. */
 const DRAINING = 0.7
@@ -104,7 +104,7 @@ export class StandingQueue<E extends Waiting> {
   readonly #cutoff: Cutoff | undefined
   readonly #shares: FairShares | undefined
   readonly #clients: ClientShares | undefined
-  /** The capacity suffices for requests in this many of the best classes, so only chance makes them wait. */
+  /** Requests in this many of the best classes are within their share (of clients, if known), and wait only by chance. */
   readonly #wantedClasses: number
   readonly #lastKeptAt: number[]
   /**
@@ -113,7 +113,7 @@ export class StandingQueue<E extends Waiting> {
    */
   isBound = false
   #intervalEndsAt = 0
-  /** The queue after the last intervals with too much backlog, without those in which departures sped up. */
+  /** The queue at the ends of the last intervals with too much backlog, without those in which departures sped up. */
   readonly #queues: { readonly ahead: number; readonly backlogMs: number }[] = []
   /** When the backlog was last judged hopeless, ms; Infinity while it is not. */
   #hopelessAt = Number.POSITIVE_INFINITY
@@ -132,13 +132,13 @@ export class StandingQueue<E extends Waiting> {
     this.#hooks = hooks
     this.#tuning = tuning
     this.#pace = new DeparturePace(tuning.intervalMs)
-    const alike = hooks.level === undefined
-    this.#shares = alike && hooks.kind !== undefined ? new FairShares(KINDS) : undefined
-    this.#clients = alike && hooks.client !== undefined ? new ClientShares() : undefined
-    this.#cutoff = alike ? undefined : new Cutoff()
+    const hasNoLevels = hooks.level === undefined
+    this.#shares = hasNoLevels && hooks.kind !== undefined ? new FairShares(KINDS) : undefined
+    this.#clients = hasNoLevels && hooks.client !== undefined ? new ClientShares() : undefined
+    this.#cutoff = hasNoLevels ? undefined : new Cutoff()
     const shareClasses = (this.#clients === undefined ? 1 : 2) * (this.#shares === undefined ? 1 : 2)
     this.#wantedClasses = shareClasses === 1 ? 0 : shareClasses / 2
-    const classes = alike ? shareClasses : CRITICALITIES.length
+    const classes = hasNoLevels ? shareClasses : CRITICALITIES.length
     this.waiting = new ClassQueue(classes)
     this.#lastKeptAt = new Array<number>(classes).fill(0)
   }
@@ -187,7 +187,7 @@ export class StandingQueue<E extends Waiting> {
     return 'standing'
   }
 
-  refused(nowMs: number, kind: number, client = 0): void {
+  countArrival(nowMs: number, kind: number, client = 0): void {
     this.#shares?.arrived(kind, nowMs, this.#permits)
     this.#clients?.arrived(client, nowMs, this.#permits)
   }
@@ -204,7 +204,7 @@ export class StandingQueue<E extends Waiting> {
 
   /** Counts an entry that starts before those that wait. */
   overtaken(kind: number, client: number, nowMs: number): void {
-    this.refused(nowMs, kind, client)
+    this.countArrival(nowMs, kind, client)
     this.#shares?.comesFirst(kind)
   }
 
@@ -214,7 +214,7 @@ export class StandingQueue<E extends Waiting> {
   }
 
   next(nowMs: number): E | undefined {
-    const newest = this.#standing || this.#someWaitOn(nowMs)
+    const newest = this.#standing || this.#someExceedLongestWait(nowMs)
     if (newest) this.#overtakes++
     const entry = this.waiting.takeBest(newest ? 'newest' : 'oldest')
     if (!this.isBound) this.#pace.departed(nowMs)
@@ -223,7 +223,7 @@ export class StandingQueue<E extends Waiting> {
   }
 
   remove(entry: E, nowMs: number): boolean {
-    if (entry.left || !this.waiting.remove(entry, entry.priorityClass!)) return false
+    if (entry.dequeued || !this.waiting.remove(entry, entry.priorityClass!)) return false
     this.#gone++
     if (this.waiting.size === 0) this.#emptySince = nowMs
     return true
@@ -262,7 +262,7 @@ export class StandingQueue<E extends Waiting> {
     }
     const kindOf = this.#shares === undefined ? 0 : kind!(entry)
     const clientOf = this.#clients === undefined ? 0 : client!(entry)
-    this.refused(nowMs, kindOf, clientOf)
+    this.countArrival(nowMs, kindOf, clientOf)
     const priorityClass = this.#classOf(kindOf, clientOf, nowMs)
     if (priorityClass === 0) this.#shares?.comesFirst(kindOf)
     if (priorityClass < this.#wantedClasses) this.#clients?.comesFirst(clientOf)
@@ -301,9 +301,9 @@ export class StandingQueue<E extends Waiting> {
       this.#standing = false
       this.#hopelessAt = Number.POSITIVE_INFINITY
       this.#queues.length = 0
-      this.#cutoff?.open(nowMs)
-      this.#shares?.open(nowMs)
-      this.#clients?.open(nowMs)
+      this.#cutoff?.reset(nowMs)
+      this.#shares?.reset(nowMs)
+      this.#clients?.reset(nowMs)
     }
     this.#pace.begin(nowMs, isNew)
     this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
@@ -375,7 +375,7 @@ export class StandingQueue<E extends Waiting> {
    * True if an entry may wait beyond the longest wait. In a standing queue it may only if the service is slow: a quick
    * service could have served these few in time.
    */
-  #mayWaitOn({ overtakesThen }: E, nowMs: number): boolean {
+  #mayExceedLongestWait({ overtakesThen }: E, nowMs: number): boolean {
     const { few } = this.#tuning
     if (this.waiting.size > few || this.#overtakes - overtakesThen! >= few || (this.#standing && !this.#isSlow))
       return false
@@ -387,7 +387,7 @@ export class StandingQueue<E extends Waiting> {
     return this.#tuning.few * this.#pace.gapMs > this.#tuning.maxWaitMs
   }
 
-  #someWaitOn(nowMs: number): boolean {
+  #someExceedLongestWait(nowMs: number): boolean {
     if (this.waiting.size > this.#tuning.few) return false
     const oldest = this.waiting.oldest()
     return oldest !== undefined && nowMs - oldest.arrivedAt >= this.#tuning.maxWaitMs
@@ -397,7 +397,7 @@ export class StandingQueue<E extends Waiting> {
     for (let left = MOST_EXPIRED; left > 0; left--) {
       const oldest = this.waiting.oldest()
       if (oldest === undefined) return
-      if (nowMs - oldest.arrivedAt < this.#longestWait(oldest) || this.#mayWaitOn(oldest, nowMs)) return
+      if (nowMs - oldest.arrivedAt < this.#longestWait(oldest) || this.#mayExceedLongestWait(oldest, nowMs)) return
       this.waiting.remove(oldest, oldest.priorityClass!)
       this.#gone++
       if (this.waiting.size === 0) this.#emptySince = nowMs

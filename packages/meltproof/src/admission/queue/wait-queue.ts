@@ -2,7 +2,7 @@
 
 export interface Waiting {
   arrivedAt: number
-  left: boolean
+  dequeued: boolean
   /** Written by the queue; `level` (criticality.ts) only where requests have levels. */
   level?: number
   priorityClass?: number
@@ -27,7 +27,7 @@ export class WaitQueue<E extends Waiting> {
   oldest(): E | undefined {
     while (this.#slots > 0) {
       const entry = this.#ring[this.#head]!
-      if (!entry.left) return entry
+      if (!entry.dequeued) return entry
       this.#dropHead()
     }
     return undefined
@@ -37,7 +37,7 @@ export class WaitQueue<E extends Waiting> {
     const entry = this.oldest()
     if (entry === undefined) return undefined
     this.#dropHead()
-    this.#markLeft(entry)
+    this.#dequeue(entry)
     return entry
   }
 
@@ -48,21 +48,21 @@ export class WaitQueue<E extends Waiting> {
       const entry = this.#ring[index]!
       this.#ring[index] = undefined
       this.#slots--
-      if (entry.left) continue
-      this.#markLeft(entry)
+      if (entry.dequeued) continue
+      this.#dequeue(entry)
       return entry
     }
     return undefined
   }
 
   remove(entry: E): boolean {
-    if (entry.left) return false
-    this.#markLeft(entry)
+    if (entry.dequeued) return false
+    this.#dequeue(entry)
     return true
   }
 
-  #markLeft(entry: E): void {
-    entry.left = true
+  #dequeue(entry: E): void {
+    entry.dequeued = true
     this.size--
   }
 
@@ -78,7 +78,7 @@ export class WaitQueue<E extends Waiting> {
     const mask = this.#ring.length - 1
     for (let i = 0; i < this.#slots; i++) {
       const entry = this.#ring[(this.#head + i) & mask]!
-      if (!entry.left) live.push(entry)
+      if (!entry.dequeued) live.push(entry)
     }
     const length = live.length > this.#ring.length / 2 ? this.#ring.length * 2 : this.#ring.length
     const ring = new Array<E | undefined>(length)

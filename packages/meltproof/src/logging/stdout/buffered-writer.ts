@@ -61,7 +61,7 @@ export class BufferedWriter {
   private needsDrain = false
   private lastIsJson = false
   private failure: NodeJS.ErrnoException | undefined
-  private readonly told = new Set<string | undefined>()
+  private readonly reportedTroubles = new Set<string | undefined>()
   private reported = { lines: 0, bytes: 0, nextAtMs: 0 }
 
   constructor(sink: Sink, limits: Pick<StdoutSettings, 'bufferBytes'>, hooks: WriterHooks) {
@@ -105,8 +105,8 @@ export class BufferedWriter {
   }
 
   /** Called before a listener for 'drain', or a pipe, is added. */
-  heeded(): void {
-    this.pending.heeded = true
+  onDrainListener(): void {
+    this.pending.respectsBackpressure = true
     this.holdProcess(() => this.needsDrain)
   }
 
@@ -240,8 +240,8 @@ export class BufferedWriter {
 
   private tell(error: NodeJS.ErrnoException | undefined): void {
     const kind = error === undefined ? 'slow' : error.code
-    if (this.told.has(kind)) return
-    this.told.add(kind)
+    if (this.reportedTroubles.has(kind)) return
+    this.reportedTroubles.add(kind)
     this.hooks.trouble(error)
   }
 

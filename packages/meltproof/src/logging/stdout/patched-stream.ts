@@ -43,9 +43,9 @@ export function patchStream(stream: Writable, writer: BufferedWriter): StreamPat
   })
 
   const onNewListener = (name: unknown): void => {
-    if (name === 'drain') writer.heeded()
+    if (name === 'drain') writer.onDrainListener()
   }
-  const onPipe = (): void => writer.heeded()
+  const onPipe = (): void => writer.onDrainListener()
   writer.streams.push(stream)
   stream.on('newListener', onNewListener).on('pipe', onPipe)
   Object.defineProperties(stream, {

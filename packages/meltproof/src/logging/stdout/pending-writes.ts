@@ -14,7 +14,7 @@ export class PendingWrites {
   private withCallback = 0
   private withoutCallback = 0
   /** True once the app has listened for 'drain' or piped. */
-  heeded = false
+  respectsBackpressure = false
 
   /** Changes the number of pending writes: `by` is 1 when a write begins, and -1 when it has ended. */
   count(done: unknown, by: 1 | -1): void {
@@ -24,7 +24,7 @@ export class PendingWrites {
 
   /** `awaitsDrain`: whether a listener waits for a future 'drain'. */
   keepAlive(awaitsDrain: () => boolean): boolean {
-    return this.withCallback > 0 || (this.heeded && (this.withoutCallback > 0 || awaitsDrain()))
+    return this.withCallback > 0 || (this.respectsBackpressure && (this.withoutCallback > 0 || awaitsDrain()))
   }
 }
 

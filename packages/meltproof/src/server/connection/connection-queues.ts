@@ -12,7 +12,7 @@ export class ConnectionQueues<R extends ConnectionRequest> {
   readonly connections: Set<Connection<R>> = new Set()
   readonly #server: Server
   readonly #ask: (connection: Connection<R>, request: R) => void
-  #moved: Connection<R>[] = []
+  #due: Connection<R>[] = []
 
   constructor(server: Server, ask: (connection: Connection<R>, request: R) => void) {
     this.#server = server
@@ -23,25 +23,26 @@ export class ConnectionQueues<R extends ConnectionRequest> {
     connection.keepContext()
     connection.stopEveryIdleTimeout(this.#server)
     connection.waiting = request
-    this.enter(connection)
+    this.add(connection)
   }
 
-  enter(connection: Connection<R>): void {
+  /** Also called for a connection whose 503 is delayed. */
+  add(connection: Connection<R>): void {
     markBusy(connection.socket)
     this.connections.add(connection)
   }
 
-  join(connection: Connection<R>, request: R): void {
+  waitBehind(connection: Connection<R>, request: R): void {
     connection.keepContext()
-    if (connection.behind.push(request) >= MOST_BEHIND) connection.pauseReading('line')
+    if (connection.behind.push(request) >= MOST_BEHIND) connection.pauseReading('pipeline')
   }
 
-  move(connection: Connection<R>): void {
+  next(connection: Connection<R>): void {
     connection.waiting = undefined
     markIdle(connection.socket)
     if (connection.behind.length === 0) this.connections.delete(connection)
     // The call is deferred: the gate is deciding, and a thousand connections would nest a thousand calls.
-    else if (this.#moved.push(connection) === 1) setImmediate(this.#moveAll)
+    else if (this.#due.push(connection) === 1) setImmediate(this.#nextOfAll)
   }
 
   takeAll(connection: Connection<R>): R[] {
@@ -53,12 +54,16 @@ export class ConnectionQueues<R extends ConnectionRequest> {
     return waiting === undefined ? behind : [waiting, ...behind]
   }
 
-  readonly #moveAll = (): void => {
-    const moved = this.#moved
-    this.#moved = []
-    for (const connection of moved) {
+  readonly #nextOfAll = (): void => {
+    const due = this.#due
+    this.#due = []
+    for (const connection of due) {
       const { socket } = connection
-      while (connection.waiting === undefined && connection.owed === undefined && connection.behind.length > 0) {
+      while (
+        connection.waiting === undefined &&
+        connection.delayedAnswer === undefined &&
+        connection.behind.length > 0
+      ) {
         // The 'close' event removes the requests that still wait.
         if (socket.destroyed) break
         const next = connection.behind.shift()!
@@ -66,7 +71,7 @@ export class ConnectionQueues<R extends ConnectionRequest> {
         if (!connection.closing) this.#ask(connection, next)
       }
       if (!connection.hasQueue) this.connections.delete(connection)
-      if (connection.behind.length === 0) connection.resumeReading('line')
+      if (connection.behind.length === 0) connection.resumeReading('pipeline')
     }
   }
 }

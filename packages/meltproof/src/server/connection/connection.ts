@@ -3,7 +3,14 @@ import { AsyncResource } from 'node:async_hooks'
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import { requests } from '../../channels.ts'
 import type { Linked } from '../../linked-list.ts'
-import { HEAD_LISTENER, type HeadListener, type HttpSocket, DISCARDED_REQUEST, type OnIncoming } from './http-socket.ts'
+import type { AnswerKind } from './answer-kind.ts'
+import {
+  CONNECTION,
+  type SocketConnection,
+  type HttpSocket,
+  DISCARDED_REQUEST,
+  type OnIncoming,
+} from './http-socket.ts'
 import { hookHeadersComplete } from './parser-head.ts'
 
 export interface ConnectionRequest {
@@ -13,16 +20,9 @@ export interface ConnectionRequest {
   arrivedAt: number
 }
 
-/** `line`: too many pipelined requests wait. `memory`: memory is full. */
-export type PauseReason = 'line' | 'memory'
-const PAUSES: Readonly<Record<PauseReason, number>> = { line: 1, memory: 2 }
-
-export interface AnswerKind {
-  readonly preflight: boolean
-  readonly page: boolean
-  readonly head: boolean
-  readonly keepAlive: boolean
-}
+/** `pipeline`: too many pipelined requests wait. `memory`: memory is full. */
+export type PauseReason = 'pipeline' | 'memory'
+const PAUSES: Readonly<Record<PauseReason, number>> = { pipeline: 1, memory: 2 }
 
 export interface HeadHandler<R extends ConnectionRequest> {
   /** Returns the number that Node's parser expects: 0, or 2 for an upgrade. */
@@ -31,7 +31,7 @@ export interface HeadHandler<R extends ConnectionRequest> {
 }
 
 export class Connection<R extends ConnectionRequest = ConnectionRequest>
-  implements HeadListener, Linked<Connection<R>>
+  implements SocketConnection, Linked<Connection<R>>
 {
   readonly socket: HttpSocket
   readonly handOn: OnIncoming
@@ -41,7 +41,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
   behind: R[] = []
   /** When the client got its last observed answer, ms. The client cannot have sent its next request earlier. */
   answeredAtMs: number = Number.NEGATIVE_INFINITY
-  owed: AnswerKind | undefined
+  delayedAnswer: AnswerKind | undefined
   closing = false
   handedOver = false
   /** True if Node closed or detached the connection, or the app closed all connections: handlers may still work. */
@@ -55,22 +55,22 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
   /** Bits of {@link PAUSES}: the reasons not to read the socket. */
   #pausedFor = 0
   #context: AsyncResource | undefined
-  readonly heads: HeadHandler<R>
+  readonly path: HeadHandler<R>
 
-  private constructor(socket: HttpSocket, handOn: OnIncoming, heads: HeadHandler<R>) {
-    this.heads = heads
+  private constructor(socket: HttpSocket, handOn: OnIncoming, path: HeadHandler<R>) {
+    this.path = path
     this.socket = socket
     this.handOn = handOn
   }
 
-  static attach<R extends ConnectionRequest>(socket: HttpSocket, heads: HeadHandler<R>): Connection<R> | undefined {
+  static attach<R extends ConnectionRequest>(socket: HttpSocket, path: HeadHandler<R>): Connection<R> | undefined {
     const { parser } = socket
     if (typeof parser?.onIncoming !== 'function') return undefined
-    const connection = new Connection(socket, parser.onIncoming, heads)
-    socket[HEAD_LISTENER] = connection
+    const connection = new Connection(socket, parser.onIncoming, path)
+    socket[CONNECTION] = connection
     // Reading the address makes Node cache it. Once the client has left, it could not be read.
     if (requests.hasSubscribers) void socket.remoteAddress
-    parser.onIncoming = (request, keepAlive) => heads.onHead(connection, request, keepAlive)
+    parser.onIncoming = (request, keepAlive) => path.onHead(connection, request, keepAlive)
     hookHeadersComplete(parser)
     return connection
   }
@@ -83,7 +83,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
   }
 
   get hasQueue(): boolean {
-    return this.waiting !== undefined || this.owed !== undefined || this.behind.length > 0
+    return this.waiting !== undefined || this.delayedAnswer !== undefined || this.behind.length > 0
   }
 
   hasLater(response: ServerResponse): boolean {

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { LinkedList } from '../../linked-list.ts'
 import { Connection, type ConnectionRequest, type HeadHandler } from './connection.ts'
-import { HEAD_LISTENER, type HttpSocket, startReading } from './http-socket.ts'
+import { CONNECTION, type HttpSocket, startReading } from './http-socket.ts'
 
 /** Known connections that are checked for each new one. If only one were, dead ones could accumulate for ever. */
 const CHECKED = 2
@@ -10,10 +10,10 @@ export class Connections<R extends ConnectionRequest> {
   readonly open: LinkedList<Connection<R>> = new LinkedList()
   /** Sockets that use another protocol since an 'upgrade' or 'connect' event. */
   readonly upgraded: Set<Duplex> = new Set()
-  readonly #heads: HeadHandler<R>
+  readonly #path: HeadHandler<R>
 
-  constructor(heads: HeadHandler<R>) {
-    this.#heads = heads
+  constructor(path: HeadHandler<R>) {
+    this.#path = path
   }
 
   get requests(): number {
@@ -23,14 +23,14 @@ export class Connections<R extends ConnectionRequest> {
   }
 
   at(socket: HttpSocket): Connection<R> | undefined {
-    const connection = socket[HEAD_LISTENER] as Connection<R> | undefined
-    return connection?.heads === this.#heads ? connection : undefined
+    const connection = socket[CONNECTION] as Connection<R> | undefined
+    return connection?.path === this.#path ? connection : undefined
   }
 
   /** Returns undefined unless it is a new HTTP/1 connection: apps may emit 'connection' themselves, with anything. */
   add(socket: HttpSocket | undefined, onClose: (connection: Connection<R>) => void): Connection<R> | undefined {
     if (typeof socket?.on !== 'function' || this.at(socket) !== undefined) return undefined
-    const connection = Connection.attach(socket, this.#heads)
+    const connection = Connection.attach(socket, this.#path)
     if (connection === undefined) return undefined
     this.#dropHandedOver(onClose)
     this.open.add(connection)
@@ -81,6 +81,6 @@ export class Connections<R extends ConnectionRequest> {
     if (connection === undefined) return
     this.open.delete(connection)
     // The app may emit the socket of a CONNECT tunnel as a new connection.
-    delete (socket as HttpSocket)[HEAD_LISTENER]
+    delete (socket as HttpSocket)[CONNECTION]
   }
 }

@@ -2,15 +2,17 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
-export interface HeadListener {
+export interface SocketConnection {
   /** True once the connection's last answer has begun: later data is not a request (RFC 9112 section 9.6). */
   closing: boolean
   /** `refuse` is called for each GET of HTTP/1.1 that is not an upgrade, and returns true when it has answered. */
-  readonly heads: { refuse(on: HeadListener, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean }
+  readonly path: {
+    refuse(on: SocketConnection, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean
+  }
 }
 
 /** Key on a socket: parsers outlive sockets. For short connections a WeakMap costs as much as the rest of meltproof. */
-export const HEAD_LISTENER: unique symbol = Symbol('meltproof.connection')
+export const CONNECTION: unique symbol = Symbol('meltproof.connection')
 export const WRAPPED: unique symbol = Symbol('meltproof.wrapped')
 
 export type OnIncoming = (request: IncomingMessage, keepAlive: boolean) => number
@@ -25,7 +27,7 @@ export interface Parser {
 }
 
 export interface HttpSocket extends Socket {
-  [HEAD_LISTENER]?: HeadListener
+  [CONNECTION]?: SocketConnection
   parser?: Parser | null
   _httpMessage?: object | null
   _paused?: boolean

@@ -135,8 +135,8 @@ function planListen(server: ServerInternals, at: ListenAddress, fd: unknown): ((
 }
 
 /**
- * A backlog below Node's default asks for a short queue in total, so the lanes share it. Node's default asks for
- * nothing, even when it is passed explicitly (Fastify passes it).
+ * A backlog below Node's default asks for a short queue in total, so the lanes share it. Node's default says nothing
+ * about the length, even when it is passed explicitly (Fastify passes it), so each lane gets it in full.
  */
 function backlogPerLane(backlog: unknown, lanes: number): number {
   const asked = Number(backlog) || DEFAULT_BACKLOG

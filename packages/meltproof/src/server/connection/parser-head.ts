@@ -3,7 +3,7 @@
  * (docs/benchmarks.md has the gain). Node pools its parsers, so each is wrapped once. If a version of Node names the
  * callback differently, requests are shed one step later.
  */
-import { HEAD_LISTENER, DISCARDED_REQUEST, type Parser, WRAPPED } from './http-socket.ts'
+import { CONNECTION, DISCARDED_REQUEST, type Parser, WRAPPED } from './http-socket.ts'
 
 type OnHeadersComplete = (
   this: Parser,
@@ -36,10 +36,10 @@ function wrapperOf(original: OnHeadersComplete): OnHeadersComplete {
   /** llhttp's number for GET, learned from the first GET that Node handled. */
   let get = -1
   const wrapper: OnHeadersComplete = function (major, minor, headers, method, url, code, reason, upgrade, keepAlive) {
-    const asked = this.socket?.[HEAD_LISTENER]
+    const on = this.socket?.[CONNECTION]
     const plain = method === get && minor === 1 && major === 1 && !upgrade
     // Headers are missing when Node received them in parts, because there were many.
-    if (plain && asked !== undefined && headers !== undefined && asked.heads.refuse(asked, headers, url, keepAlive)) {
+    if (plain && on !== undefined && headers !== undefined && on.path.refuse(on, headers, url, keepAlive)) {
       this.incoming = DISCARDED_REQUEST
       return 0
     }

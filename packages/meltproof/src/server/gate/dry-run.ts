@@ -13,7 +13,7 @@ import type { ServerGate } from './server-gate.ts'
 
 export function decideDry(exchange: Exchange, nowMs: number, gate: ServerGate, shedding: Shedding): Decision {
   const needs = describeHead(exchange.request.rawHeaders)
-  if (shedding.refusedByNode(exchange, needs)) gate.process.admitted++
+  if (shedding.refusedByNode(exchange, needs)) gate.processGate.admitted++
   else {
     const decision = gate.decide(exchange, nowMs)
     if (decision === 'start') return 'start'
@@ -40,7 +40,7 @@ export function shadowHandlerEnded(exchange: Exchange, nowMs: number, gate: Proc
 function endLater(exchange: Exchange, { failOpen, permits }: ProcessGate<Exchange>): void {
   const end = (): void => {
     if (exchange.abandoned) permits.drop(exchange, now())
-    else permits.record(exchange, now())
+    else permits.answered(exchange, now())
   }
   const leftMs = exchange.startedAt + exchange.shadowMs! - now()
   setTimeout(() => failOpen.guard(end), Math.max(0, leftMs)).unref()

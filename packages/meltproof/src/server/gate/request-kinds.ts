@@ -25,10 +25,10 @@ export class RequestKinds {
   readonly known: KnownKinds = new KnownKinds()
 
   ofWaiting(exchange: Exchange): number {
-    if (!exchange.kindCame) {
-      exchange.kindCame = true
+    if (!exchange.kindArrived) {
+      exchange.kindArrived = true
       exchange.kind = this.known.of(exchange.kindKey)
-      this.known.came(exchange.kind, exchange.arrivedAt)
+      this.known.arrived(exchange.kind, exchange.arrivedAt)
     }
     return exchange.kind
   }

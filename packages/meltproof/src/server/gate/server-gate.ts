@@ -9,9 +9,9 @@ import type { ShedReason } from '../../admission/sheds.ts'
 import { requestsAreObserved } from '../../channels.ts'
 import { now } from '../../clock.ts'
 import { ProcessGate, type ProcessGateParts } from '../../process-gate.ts'
-import { watchReachable } from '../permit/reachable-requests.ts'
-import { Reclaim, type ReclaimParts } from '../permit/reclaim.ts'
-import { isFinished } from '../permit/streaming-responses.ts'
+import { watchReachable } from '../in-service/reachable-requests.ts'
+import { InServiceChecks, type InServiceChecksParts } from '../in-service/in-service-checks.ts'
+import { isFinished } from '../in-service/streaming-responses.ts'
 import type { Exchange } from '../request/exchange.ts'
 import type { RequestPolicy } from '../request/policy.ts'
 import { mayBringBody } from '../request/request-head.ts'
@@ -22,7 +22,7 @@ type Passed = 'limiter' | 'tuning' | 'failOpen' | 'start' | 'shed'
 
 export interface ServerGateParts
   extends Pick<ProcessGateParts<Exchange>, Passed>,
-    Pick<ReclaimParts, 'onUploadPaused' | 'onGone'> {
+    Pick<InServiceChecksParts, 'onUploadPaused' | 'onGone'> {
   readonly policy: RequestPolicy
   /** How long the caller waits for the answer, ms after the arrival; absent when requests have no deadline. */
   readonly answerMs: ((request: Exchange['request']) => number) | undefined
@@ -32,8 +32,8 @@ export class ServerGate {
   exempt = 0
   /** When a connection or a request last arrived, or a request ended, ms. */
   activeAt: number = Number.NEGATIVE_INFINITY
-  readonly process: ProcessGate<Exchange>
-  readonly reclaim: Reclaim
+  readonly processGate: ProcessGate<Exchange>
+  readonly checks: InServiceChecks
   readonly #parts: ServerGateParts
   readonly #kinds = new RequestKinds()
   #headKind: number | undefined
@@ -44,7 +44,7 @@ export class ServerGate {
     const { level, clients } = policy
     const streams = new Streams()
     this.#parts = parts
-    this.process = new ProcessGate<Exchange>({
+    this.processGate = new ProcessGate<Exchange>({
       ...parts,
       level: level && (exchange => level(exchange.request)),
       kind: exchange => this.#kinds.ofWaiting(exchange),
@@ -54,16 +54,16 @@ export class ServerGate {
         streams,
         isFinished: ({ response }) => isFinished(response!),
         kindOf: exchange => this.#kinds.inService(exchange),
-        onOrphaned: watchReachable(orphan => failOpen.guard(() => this.process.permits.collected(orphan, now()))),
-        onRecorded: (exchange, nowMs) => {
-          const { inner, load } = this.process
-          this.#kinds.answered(exchange, nowMs, inner.standing)
+        onOrphaned: watchReachable(orphan => failOpen.guard(() => this.processGate.permits.collected(orphan, now()))),
+        onAnswered: (exchange, nowMs) => {
+          const { admission, load } = this.processGate
+          this.#kinds.answered(exchange, nowMs, admission.standing)
           if ((exchange.response?.statusCode ?? 0) >= 500) load.failed()
         },
       },
-      reclaim: nowMs => this.reclaim.reclaim(nowMs),
+      reclaim: nowMs => this.checks.run(nowMs),
     })
-    this.reclaim = new Reclaim({ ...parts, permits: this.process.permits, streams })
+    this.checks = new InServiceChecks({ ...parts, permits: this.processGate.permits, streams })
   }
 
   decide(exchange: Exchange, nowMs: number): Decision {
@@ -75,14 +75,14 @@ export class ServerGate {
       this.exempt++
       return 'start'
     }
-    this.process.load.offered(nowMs)
+    this.processGate.load.offered(nowMs)
     if (answerMs !== undefined) exchange.answerBy = exchange.arrivedAt + answerMs(request)
     // The operator's `kind` is called before the gate decides, and before the handler, which may change the request.
     const name = policy.kindName?.(request)
     if (name !== undefined) exchange.kindKey = this.#kinds.known.keyOf(name)
     const isShort = policy.memory?.refuses(mayBringBody(request), nowMs)
-    const decision = isShort ? 'memory' : this.process.ask(exchange, nowMs)
-    if (decision === 'wait') this.process.load.waited()
+    const decision = isShort ? 'memory' : this.processGate.ask(exchange, nowMs)
+    if (decision === 'wait') this.processGate.load.waited()
     // The time that the request waited in its socket during a stall can be measured only now.
     if (requestsAreObserved() && (decision === 'start' || decision === 'wait')) {
       const sinceMs = exchange.connection?.answeredAtMs ?? Number.NEGATIVE_INFINITY
@@ -98,36 +98,36 @@ export class ServerGate {
   }
 
   get admitsAll(): boolean {
-    return this.process.inner.admitsAll && this.#parts.policy.memory?.mayRefuse !== true
+    return this.processGate.admission.admitsAll && this.#parts.policy.memory?.mayRefuse !== true
   }
 
-  /** Returns the reason to shed a plain GET at once; undefined if the gate must decide with a request object. */
+  /** The reason to shed a plain GET at once, then {@link countRefused}; undefined if the gate needs a request object. */
   refuses(socket: Socket, rawHeaders: readonly string[], url: string, nowMs: number): ShedReason | undefined {
     const { dryRun, exemptRequest, exemptUrl, kindName, memory, clients } = this.#parts.policy
     if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return undefined
-    const { inner, permits } = this.process
+    const { admission, permits } = this.processGate
     // While the event loop has spare time, a request object is cheap.
     const isShort = memory?.refuses(false, nowMs)
-    if (inner.loopHasRoom && isShort !== true) return undefined
+    if (admission.loopHasRoom && isShort !== true) return undefined
     // Finding a kind costs time, and matters only while requests wait. The operator's `kind` needs a request object,
     // which does not exist yet. Without a kind nothing is shed here for overload: the gate decides once Node has
     // created the request.
-    const kind = inner.queued > 0 && kindName === undefined ? this.#kinds.known.of(url) : undefined
-    if (isShort !== true && kind !== undefined && inner.mayPass(kind, nowMs)) {
+    const kind = admission.queued > 0 && kindName === undefined ? this.#kinds.known.of(url) : undefined
+    if (isShort !== true && kind !== undefined && admission.mayStartAboveLimit(kind, nowMs)) {
       // Requests of a kind known to be quick may exceed the limit: the gate decides.
       if (permits.isQuick(this.#kinds.lastInService('GET'))) return undefined
     }
     this.#headKind = kind
     this.#headClient = kind === undefined ? undefined : clients?.ofHead?.(socket.remoteAddress, rawHeaders)
-    return isShort ? 'memory' : inner.refuses(nowMs, kind, this.#headClient)
+    return isShort ? 'memory' : admission.refuses(nowMs, kind, this.#headClient)
   }
 
-  refused(nowMs: number): void {
+  countRefused(nowMs: number): void {
     if (this.#headKind !== undefined) {
-      this.#kinds.known.came(this.#headKind, nowMs)
-      this.process.inner.refused(nowMs, this.#headKind, this.#headClient)
+      this.#kinds.known.arrived(this.#headKind, nowMs)
+      this.processGate.admission.countArrival(nowMs, this.#headKind, this.#headClient)
     }
     this.activeAt = nowMs
-    this.process.load.offered(nowMs)
+    this.processGate.load.offered(nowMs)
   }
 }

@@ -19,7 +19,7 @@ export function keepUploadEnd(upload: Exchange, ask: (exchange: Exchange) => voi
     if (chunk !== null) return push.call(request, chunk, encoding)
     request.push = push
     const exchange = new Exchange(request, connection, keepAlive, now(), url)
-    exchange.again = true
+    exchange.resumesUpload = true
     exchange.kindKey = kindKey
     exchange.response = response
     exchange.budget = budget

@@ -5,7 +5,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { OutgoingHttpHeaders } from 'node:http2'
 import { CRITICALITIES, classOf, isCriticality } from '../../admission/queue/criticality.ts'
-import { Chain, CRITICALITY_FIELD, NO_RETRY_FIELD, tiersAreTold } from '../../chain.ts'
+import { Chain, CRITICALITY_FIELD, NO_RETRY_FIELD, tiersAreInformed } from '../../chain.ts'
 import type { HeaderFields } from '../../deadline/headers.ts'
 import { streamOf } from '../request/is-http2.ts'
 import type { RequestPolicy } from '../request/policy.ts'
@@ -14,7 +14,7 @@ import { addToHead, beforeHead } from '../response/before-head.ts'
 /** Returns undefined if the server trusts no caller and outbound calls pass nothing on. */
 export function chainOf(request: IncomingMessage, response: ServerResponse, policy: RequestPolicy): Chain | undefined {
   const { anybodyNamesClass, level, trustsCaller } = policy
-  if (trustsCaller === undefined && !tiersAreTold()) return undefined
+  if (trustsCaller === undefined && !tiersAreInformed()) return undefined
   const { headers } = request
   const trusted = trustsCaller?.(request) === true
   // An app that forwards all received fields would otherwise send an untrusted value to tiers that trust the app.

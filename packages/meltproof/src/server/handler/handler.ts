@@ -1,4 +1,4 @@
-/** Runs a request's handler under its deadline and in its chain of tiers, and records the request for subscribers. */
+/** Runs a request's handler: counts memory, enters its chain of tiers, sets its deadline, records it, emits its event. */
 import { runInChain } from '../../chain.ts'
 import { requestsAreObserved } from '../../channels.ts'
 import { runWithBudget } from '../../deadline/context.ts'

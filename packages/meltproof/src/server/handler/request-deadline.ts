@@ -51,7 +51,7 @@ export function openBudget({ limitMs, trusts }: RequestDeadline, exchange: Excha
     hard: true,
     phase: 'handler',
     what: 'the request',
-    // A handler that does not end its response has the same time again to stop. Work that begins later is not limited.
+    // A handler that does not end its response has the same time again. Work that begins after that is not limited.
     graceMs: limitMs,
     onExpired: () => {
       if (answeredLate()) return true

@@ -20,7 +20,7 @@ const HOLD_CPU_MS = 500
 const HOLD_MS = 5000
 
 export interface HeldGate extends Pick<ServerGate, 'activeAt'> {
-  readonly process: { readonly inner: { hold(): void; resume(): void } }
+  readonly processGate: { readonly admission: { hold(): void; resume(): void } }
 }
 
 /**
@@ -28,7 +28,7 @@ export interface HeldGate extends Pick<ServerGate, 'activeAt'> {
  * because a busy server would have no empty turn. After the maximum hold, `closeNext` no longer waits for empty turns.
  */
 export function afterReading(gate: HeldGate, closeNext: () => boolean, done: () => void): void {
-  const { inner } = gate.process
+  const { admission } = gate.processGate
   const heldAt = now()
   const cpuThen = cpuMs()
   // If the app's own close() throws, the drain tries again at its next check.
@@ -43,10 +43,10 @@ export function afterReading(gate: HeldGate, closeNext: () => boolean, done: () 
       let more = !isEmpty || close()
       if (isTooLate) while (more) more = close()
       if (more) return turn()
-      inner.resume()
+      admission.resume()
       done()
     })
   }
-  inner.hold()
+  admission.hold()
   turn()
 }

@@ -23,7 +23,7 @@ export interface Drainable {
   readonly server: Server
   readonly path: {
     readonly connections: Pick<Connections<Exchange>, 'open' | 'upgraded'>
-    readonly admission: HeldGate
+    readonly serverGate: HeldGate
     lastAnswers(): void
     shedAll(): void
   }
@@ -52,7 +52,7 @@ export function longestDelay(timeoutMs: number): number {
  */
 export function drain(drainable: Drainable, timeoutMs: number, delayMs: number | undefined): Promise<boolean> {
   const { server, path, lanes, sessions, sockets } = drainable
-  const { admission: gate } = path
+  const { serverGate: gate } = path
   const { open: connections, upgraded } = path.connections
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const beganAt = now()

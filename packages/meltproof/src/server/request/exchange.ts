@@ -24,7 +24,7 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   kindKey: KindKey
   /** Number of the request's kind; -1 while unknown. */
   kind = -1
-  kindCame = false
+  kindArrived = false
   client: number | undefined
   /** True if the request starts without a permit: it is exempt, in a dry run, or meltproof has stepped aside. */
   ungated = false

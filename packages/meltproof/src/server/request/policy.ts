@@ -18,7 +18,7 @@ export interface RequestPolicy {
   readonly anybodyNamesClass?: boolean
   readonly exemptUrl?: ((url: string) => boolean) | undefined
   readonly exemptRequest?: ((request: IncomingMessage) => boolean | undefined) | undefined
-  /** Serves the guard's own pages, and returns true when it has answered. Called for exempt requests only. */
+  /** Serves the guard's own pages, and returns true when it has answered. Called for requests without a permit. */
   readonly answers?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined
   readonly reportsLoad?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined
   readonly sendsServerTiming?: ((request: IncomingMessage) => boolean) | undefined

@@ -124,7 +124,7 @@ type MaybeCut = ServerHttp2Stream & {
   readonly _readableState?: { readonly ended?: boolean }
 }
 
-/** Records who ends the stream, if it ends before its answer is complete. */
+/** Records which side ended the stream, if it ends before its answer is complete. */
 export function watchCut(stream: ServerHttp2Stream): void {
   stream.on('aborted', noteCut)
 }

@@ -1,7 +1,7 @@
 /** The last answer of a connection (RFC 9112 section 9.6): how the head says so, and how the connection closes. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { clearTimeout, setTimeout } from 'node:timers'
-import { HEAD_LISTENER, type HttpSocket } from '../connection/http-socket.ts'
+import { CONNECTION, type HttpSocket } from '../connection/http-socket.ts'
 import { describeHead } from '../request/request-head.ts'
 import { beforeHead, fieldNames, type Head, isField } from './before-head.ts'
 
@@ -60,6 +60,6 @@ function sayClose(request: IncomingMessage, response: Response, head: Head): Hea
 
 /** Data that arrives at this socket from now on is not a request. */
 function takeNoMore(socket: HttpSocket): void {
-  const connection = socket[HEAD_LISTENER]
+  const connection = socket[CONNECTION]
   if (connection !== undefined) connection.closing = true
 }

@@ -1,7 +1,8 @@
 /** Writes every answer of meltproof: 503 for a shed, 204 for a preflight that is shed, 504 for a missed deadline. */
 import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http'
 import { httpDate } from '../../clock.ts'
-import type { AnswerKind, Connection } from '../connection/connection.ts'
+import type { AnswerKind } from '../connection/answer-kind.ts'
+import type { Connection } from '../connection/connection.ts'
 import { describeHead, type HeadNeeds } from '../request/request-head.ts'
 import { grpcLate, grpcShed, isGrpc } from './grpc-answers.ts'
 import { endAfter, endConnection } from './last-answer.ts'
@@ -97,7 +98,7 @@ export class OwnAnswers {
       (kind.keepAlive ? 1 : 0)
     this.#ready[index] ??= this.#serialise(kind, load)
     const [before, after] = this.#ready[index]
-    return kind.preflight ? before : before + this.#anySeconds() + after
+    return kind.preflight ? before : before + this.#randomRetryAfter() + after
   }
 
   /** Writes the answer to the socket, without Node's response. @param complete whether the whole request has arrived */
@@ -113,14 +114,14 @@ export class OwnAnswers {
   shed(request: IncomingMessage, response: ServerResponse): number {
     const load = this.#options.reports?.fields(request)
     if (isGrpc(request)) {
-      grpcShed(response, this.#anySeconds(), load)
+      grpcShed(response, this.#randomRetryAfter(), load)
       return 0
     }
     const needs = describeHead(request.rawHeaders)
     const { headers } = this.#options
     if (this.isPreflight(request.method, needs))
       return write(request, response, needs, 204, undefined, { ...headers, ...load })
-    const fields = { ...headers, ...load, ...NO_RETRY, 'retry-after': String(this.#anySeconds()) }
+    const fields = { ...headers, ...load, ...NO_RETRY, 'retry-after': String(this.#randomRetryAfter()) }
     return write(request, response, needs, 503, needs.prefersHtml ? this.#page : this.#body, fields)
   }
 
@@ -137,7 +138,7 @@ export class OwnAnswers {
     return preflight || head ? 0 : Buffer.byteLength((page ? this.#page : this.#body).text)
   }
 
-  #anySeconds(): number {
+  #randomRetryAfter(): number {
     return retryAfter(this.#options.retryAfterS, this.#options.pressure())
   }
 

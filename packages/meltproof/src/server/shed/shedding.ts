@@ -6,7 +6,8 @@ import { sheds } from '../../channels.ts'
 import { now } from '../../clock.ts'
 import { loopTurn } from '../../signals/loop-figures.ts'
 import type { ProcessGate } from '../../process-gate.ts'
-import type { AnswerKind, Connection } from '../connection/connection.ts'
+import type { AnswerKind } from '../connection/answer-kind.ts'
+import type { Connection } from '../connection/connection.ts'
 import type { ConnectionQueues } from '../connection/connection-queues.ts'
 import type { Exchange } from '../request/exchange.ts'
 import type { MemoryPolicy } from '../request/policy.ts'
@@ -21,13 +22,13 @@ export interface SheddingParts {
   readonly queues: ConnectionQueues<Exchange>
   readonly time: ShedBudgetLike
   readonly gate: ProcessGate<Exchange>
-  readonly askNode: (exchange: Exchange) => void
+  readonly shedThroughNode: (exchange: Exchange) => void
   readonly memory: MemoryPolicy | undefined
 }
 
 export class Shedding {
   left = 0
-  /** True once answers that begin are the last of their connections. */
+  /** True during a drain: each answer that begins from then on is the last of its connection. */
   leaving = false
   readonly #parts: SheddingParts
   readonly #server: Server
@@ -39,7 +40,7 @@ export class Shedding {
     const { gate, source, time } = parts
     this.#parts = parts
     this.#server = source.server
-    this.held = new HeldAnswers(time, connection => gate.failOpen.guard(() => this.answerOwed(connection)))
+    this.held = new HeldAnswers(time, connection => gate.failOpen.guard(() => this.sendDelayed(connection)))
   }
 
   /** Undefined while sheds have no subscriber. */
@@ -50,7 +51,7 @@ export class Shedding {
     return this.#records
   }
 
-  putOffNothing(): void {
+  answerWithoutDelay(): void {
     this.#atOnce = true
     this.held.end()
   }
@@ -73,14 +74,14 @@ export class Shedding {
   shed(exchange: Exchange, reason: ShedReason): boolean {
     const needs = describeHead(exchange.request.rawHeaders)
     if (this.refusedByNode(exchange, needs)) {
-      this.#parts.askNode(exchange)
+      this.#parts.shedThroughNode(exchange)
       return false
     }
     const nowMs = now()
     this.count(reason, nowMs)
     const bytes = this.#answer(exchange, needs)
     // The end of an upload needs no record when it is shed, because its request has one.
-    if (!exchange.again) this.#note(reason, exchange, bytes, nowMs)
+    if (!exchange.resumesUpload) this.#note(reason, exchange, bytes, nowMs)
     return true
   }
 
@@ -100,20 +101,20 @@ export class Shedding {
     return connection !== undefined && !namesHost && request.httpVersion === '1.1' && requireHostHeader !== false
   }
 
-  answerOwed(connection: Connection<Exchange>): void {
-    const { owed, socket } = connection
-    if (owed === undefined) return
+  sendDelayed(connection: Connection<Exchange>): void {
+    const { delayedAnswer, socket } = connection
+    if (delayedAnswer === undefined) return
     this.forget(connection)
     const last = this.leaving && connection.behind.length === 0
-    this.#parts.queues.move(connection)
+    this.#parts.queues.next(connection)
     if (socket.destroyed || !socket.writable) return
-    const kind = last ? { ...owed, keepAlive: false } : owed
+    const kind = last ? { ...delayedAnswer, keepAlive: false } : delayedAnswer
     this.#parts.answers.shedAtSocket(connection, kind, this.#server, now(), false)
   }
 
   forget(connection: Connection<Exchange>): void {
-    if (connection.owed === undefined) return
-    connection.owed = undefined
+    if (connection.delayedAnswer === undefined) return
+    connection.delayedAnswer = undefined
     this.held.delete(connection)
   }
 
@@ -133,7 +134,7 @@ export class Shedding {
     const kind = { preflight, page: needs.prefersHtml, head: request.method === 'HEAD', keepAlive }
     // Another answer is still being written on this connection, or the client does not read.
     if (socket._httpMessage != null || socket.writableNeedDrain) {
-      this.#parts.askNode(exchange)
+      this.#parts.shedThroughNode(exchange)
       if (!keepAlive) connection.closing = true
     } else {
       connection.forget(request)
@@ -150,8 +151,8 @@ export class Shedding {
       answers.shedAtSocket(connection, kind, this.#server, nowMs, complete)
       return
     }
-    connection.owed = kind
-    queues.enter(connection)
+    connection.delayedAnswer = kind
+    queues.add(connection)
     if ((connection.socket.timeout ?? 0) < 2 * MOST_HELD_MS) connection.stopEveryIdleTimeout(this.#server)
     this.held.hold(connection, nowMs)
   }

@@ -253,7 +253,7 @@ describe('cohorts', () => {
     // At low concurrency a hundred a second leave, each after 10 ms.
     for (let i = 0; i < 20; i++, nowMs += 10) cohorts.ended(cohorts.admitted(nowMs, 1), 10)
     // At higher concurrency one leaves every 5 ms, each later than the one before.
-    const tickets = [20, 60].flatMap(among => Array.from({ length: 30 }, () => cohorts.admitted(nowMs, among)))
+    const tickets = [20, 60].flatMap(inService => Array.from({ length: 30 }, () => cohorts.admitted(nowMs, inService)))
     let found: Contention | undefined
     for (const [i, ticket] of tickets.entries()) {
       cohorts.ended(ticket, 5 * (i + 1))

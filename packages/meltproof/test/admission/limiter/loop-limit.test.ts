@@ -234,7 +234,7 @@ it('property: a limit is a whole number, and does not fall below 50 ms of work',
 })
 
 describe('a loop that is busy only because other processes have the core', () => {
-  const starved = { cpu: 0.3, counted: 70 }
+  const starved = { cpu: 0.05, counted: 70 }
 
   it('gets no limit before four requests were answered', () => {
     const { limit, run, answered } = loop()
@@ -271,9 +271,12 @@ describe('a loop that is busy only because other processes have the core', () =>
     assert.equal(limit.limit, 35)
   })
 
-  it('gets a limit after 100 ms if it has at least half of the core', () => {
+  it('gets a limit once it has worked for 100 ms', () => {
     const { limit, run } = loop()
-    run(busyForMs, { ...starved, cpu: 0.6 })
+    const quarter = { ...starved, cpu: 0.25 }
+    run(3 * busyForMs, quarter)
+    assert.equal(limit.isSet, false)
+    run(busyForMs, quarter)
     assert.equal(limit.limit, 70)
   })
 })

@@ -111,7 +111,7 @@ describe('a trial', () => {
     assert.equal(requests.allowed, 2 * LIMIT + LIMIT / quietTrial)
   })
 
-  it('whose requests leave keeps leaving the old ones out', () => {
+  it('keeps the old requests uncounted if its own requests leave', () => {
     const { judge, requests } = fullOfOld()
     judge(5)
     const allowed = requests.allowed

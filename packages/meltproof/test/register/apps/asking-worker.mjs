@@ -24,8 +24,11 @@ const { Workers } = await import('../../../src/cluster/workers.ts')
 
 const admitted = Number(process.env.ADMITTED)
 const guard = protect(http.createServer())
-const told = { ...guard, stats: () => ({ ...guard.stats(), admitted, utilisation: admitted / 10, load: admitted / 5 }) }
-const all = new AllGuards(() => [told])
+const counted = {
+  ...guard,
+  stats: () => ({ ...guard.stats(), admitted, utilisation: admitted / 10, load: admitted / 5 }),
+}
+const all = new AllGuards(() => [counted])
 const workers = new Workers(process.env.NAME, {
   all,
   families: [
@@ -37,11 +40,11 @@ const workers = new Workers(process.env.NAME, {
   explain: () => [],
   ready: () => true,
   holds: () => false,
-  alone: why => process.send({ alone: String(why) }),
+  onUnreachable: why => process.send({ unreachable: String(why) }),
 })
 process.on('message', async () => {
   const { families, stats } = await workers.together()
   process.send({ admitted: families[0].samples()[0].value, stats })
 })
-process.send({ alone: undefined })
+process.send({ unreachable: undefined })
 cluster.worker.on('disconnect', () => process.exit())

@@ -23,117 +23,117 @@ function open(...starting: string[]) {
     refuse: () => false,
   })!
   const asked: string[] = []
-  const lines = new ConnectionQueues<Named>({ keepAliveTimeout: 0 } as Server, (of, request) => {
+  const queues = new ConnectionQueues<Named>({ keepAliveTimeout: 0 } as Server, (of, request) => {
     asked.push(request.name)
-    if (!starting.includes(request.name)) lines.wait(of, request)
+    if (!starting.includes(request.name)) queues.wait(of, request)
   })
-  return { lines, connection, socket, asked }
+  return { queues, connection, socket, asked }
 }
 
 describe('a connection queue', () => {
   it('starts the next requests after a turn of the loop, up to one that has to wait', async () => {
-    const { lines, connection, asked } = open('b', 'c')
-    lines.wait(connection, named('a'))
-    for (const name of ['b', 'c', 'd', 'e']) lines.join(connection, named(name))
-    lines.move(connection)
+    const { queues, connection, asked } = open('b', 'c')
+    queues.wait(connection, named('a'))
+    for (const name of ['b', 'c', 'd', 'e']) queues.waitBehind(connection, named(name))
+    queues.next(connection)
     assert.deepEqual(asked, [])
     await turn()
     assert.deepEqual(asked, ['b', 'c', 'd'])
     assert.equal(connection.waiting?.name, 'd')
     assert.ok(connection.waiting.arrivedAt > 0)
-    assert.deepEqual([...lines.connections], [connection])
-    lines.move(connection)
+    assert.deepEqual([...queues.connections], [connection])
+    queues.next(connection)
     await turn()
-    lines.move(connection)
+    queues.next(connection)
     assert.deepEqual(asked, ['b', 'c', 'd', 'e'])
-    assert.equal(lines.connections.size, 0)
+    assert.equal(queues.connections.size, 0)
   })
 
   it('does not move while a delayed 503 is pending', async () => {
-    const { lines, connection, asked } = open('b')
-    connection.owed = { preflight: false, page: false, head: false, keepAlive: true }
+    const { queues, connection, asked } = open('b')
+    connection.delayedAnswer = { preflight: false, page: false, head: false, keepAlive: true }
     assert.equal(connection.hasQueue, true)
-    lines.join(connection, named('b'))
-    lines.move(connection)
+    queues.waitBehind(connection, named('b'))
+    queues.next(connection)
     await turn()
     assert.deepEqual(asked, [])
-    connection.owed = undefined
-    lines.move(connection)
+    connection.delayedAnswer = undefined
+    queues.next(connection)
     await turn()
     assert.deepEqual(asked, ['b'])
     assert.equal(connection.hasQueue, false)
   })
 
   it('is dropped from the list of queues once all its requests have started', async () => {
-    const { lines, connection, asked } = open('b', 'c')
-    lines.wait(connection, named('a'))
-    for (const name of ['b', 'c']) lines.join(connection, named(name))
-    lines.move(connection)
-    assert.deepEqual([...lines.connections], [connection])
+    const { queues, connection, asked } = open('b', 'c')
+    queues.wait(connection, named('a'))
+    for (const name of ['b', 'c']) queues.waitBehind(connection, named(name))
+    queues.next(connection)
+    assert.deepEqual([...queues.connections], [connection])
     await turn()
     assert.deepEqual(asked, ['b', 'c'])
-    assert.deepEqual([...lines.connections], [])
+    assert.deepEqual([...queues.connections], [])
   })
 
   for (const [how, leave] of [
-    ['has moved', 'move'],
+    ['has moved', 'next'],
     ['is taken', 'takeAll'],
   ] as const) {
     it(`makes its socket look busy until it ${how}`, () => {
-      const { lines, connection } = open()
+      const { queues, connection } = open()
       assert.equal(connection.socket._httpMessage ?? null, null)
-      lines.wait(connection, named('a'))
+      queues.wait(connection, named('a'))
       assert.notEqual(connection.socket._httpMessage ?? null, null)
-      lines[leave](connection)
+      queues[leave](connection)
       assert.equal(connection.socket._httpMessage, null)
     })
   }
 
   it('pauses its socket at sixteen requests behind the first, until it moves on', async () => {
-    const { lines, connection, socket } = open(...Array.from({ length: 16 }, (_, i) => `${i}`))
-    lines.wait(connection, named('first'))
-    for (let i = 0; i < 15; i++) lines.join(connection, named(`${i}`))
+    const { queues, connection, socket } = open(...Array.from({ length: 16 }, (_, i) => `${i}`))
+    queues.wait(connection, named('first'))
+    for (let i = 0; i < 15; i++) queues.waitBehind(connection, named(`${i}`))
     assert.equal(socket._paused, false)
-    lines.join(connection, named('15'))
+    queues.waitBehind(connection, named('15'))
     assert.equal(socket._paused, true)
-    lines.move(connection)
+    queues.next(connection)
     await turn()
     assert.equal(socket._paused, false)
   })
 
   it('gives up all its requests in order with takeAll(), and is empty afterwards', () => {
-    const { lines, connection } = open()
-    lines.wait(connection, named('a'))
-    lines.join(connection, named('b'))
+    const { queues, connection } = open()
+    queues.wait(connection, named('a'))
+    queues.waitBehind(connection, named('b'))
     assert.deepEqual(
-      lines.takeAll(connection).map(({ name }) => name),
+      queues.takeAll(connection).map(({ name }) => name),
       ['a', 'b'],
     )
     assert.equal(connection.hasQueue, false)
-    assert.equal(lines.connections.size, 0)
+    assert.equal(queues.connections.size, 0)
   })
 
   it('starts no request once its connection is closing', async () => {
-    const { lines, connection, asked } = open()
-    lines.wait(connection, named('a'))
-    lines.join(connection, named('b'))
+    const { queues, connection, asked } = open()
+    queues.wait(connection, named('a'))
+    queues.waitBehind(connection, named('b'))
     connection.closing = true
-    lines.move(connection)
+    queues.next(connection)
     await turn()
     assert.deepEqual(asked, [])
     assert.equal(connection.hasQueue, false)
   })
 
   it('starts no request once its client has disconnected, and gives them out with takeAll()', async () => {
-    const { lines, connection, asked } = open()
+    const { queues, connection, asked } = open()
     const behind = named('b')
-    lines.wait(connection, named('a'))
-    lines.join(connection, behind)
+    queues.wait(connection, named('a'))
+    queues.waitBehind(connection, behind)
     Object.assign(connection.socket, { destroyed: true })
-    lines.move(connection)
+    queues.next(connection)
     await turn()
     assert.deepEqual(asked, [])
-    assert.deepEqual(lines.takeAll(connection), [behind])
-    assert.equal(lines.connections.size, 0)
+    assert.deepEqual(queues.takeAll(connection), [behind])
+    assert.equal(queues.connections.size, 0)
   })
 })

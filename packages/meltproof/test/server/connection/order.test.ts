@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { type DoorHouse, eventually, openDoor } from '../harness.ts'
+import { type GatedService, eventually, startGated } from '../harness.ts'
 
 /** Mulberry32, for the same conversations every time. */
 function seeded(seed: number): (below: number) => number {
@@ -47,8 +47,8 @@ function ask(id: string, pick: number): Asked {
 
 const answered = { served: 0, shed: 0 }
 
-async function converse(house: DoorHouse, name: string, random: (below: number) => number): Promise<void> {
-  const client = await house.connect()
+async function converse(service: GatedService, name: string, random: (below: number) => number): Promise<void> {
+  const client = await service.connect()
   // An upgrade is last, because Node reads no further behind one without a listener.
   const last = random(8)
   const asked = Array.from({ length: last + 1 }, (_, i) => ask(`${name}-${i}`, random(i === last ? 8 : 7)))
@@ -107,16 +107,19 @@ describe('answers keep the order of their requests', () => {
     ['when the queue is short', 2, { maxQueued: 2, maxWaitMs: 5 }],
   ] as const) {
     it(how, async () => {
-      const house = await openDoor(handler, { limit, tuning })
+      const service = await startGated(handler, { limit, tuning })
       answered.served = 0
       answered.shed = 0
       for (let round = 0; round < 25; round++) {
         const random = seeded(round)
         await Promise.all(
-          Array.from({ length: 10 }, (_, i) => converse(house, `${round}-${i}`, seeded(random(1 << 30)))),
+          Array.from({ length: 10 }, (_, i) => converse(service, `${round}-${i}`, seeded(random(1 << 30)))),
         )
       }
-      await eventually('nothing is held', () => house.door.stats().inflight === 0 && house.door.stats().queued === 0)
+      await eventually(
+        'nothing is held',
+        () => service.requestPath.stats().inflight === 0 && service.requestPath.stats().queued === 0,
+      )
       assert.ok(answered.served > 100, JSON.stringify(answered))
       if (Object.keys(tuning).length > 0) assert.ok(answered.shed > 100, JSON.stringify(answered))
     })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import http from 'node:http'
 import type { Socket } from 'node:net'
 import { describe, it } from 'node:test'
-import { type DoorHouse, eventually, openDoor } from '../harness.ts'
+import { type GatedService, eventually, startGated } from '../harness.ts'
 import type { RawConnection } from '../raw.ts'
 
 let made = 0
@@ -15,8 +15,8 @@ class CountedRequest extends http.IncomingMessage {
 }
 
 /** Serves one request at a time in 10 ms. Its queue counts as standing after 60 ms. */
-function openSlowDoor(): Promise<DoorHouse> {
-  return openDoor((_, response) => void setTimeout(() => response.end('served'), 10), {
+function startSlow(): Promise<GatedService> {
+  return startGated((_, response) => void setTimeout(() => response.end('served'), 10), {
     server: { IncomingMessage: CountedRequest, keepAlive: true } as http.ServerOptions,
     tuning: { intervalMs: 20, drainsAgain: 0, staleMs: 20, staleDepartures: 2, maxWaitMs: 5000 },
   })
@@ -43,10 +43,10 @@ async function crowd(
 
 describe('while a queue stands', () => {
   it('a plain GET is shed without an IncomingMessage, and its connection is kept', async () => {
-    const house = await openSlowDoor()
-    const clients = await Promise.all(Array.from({ length: 60 }, () => house.connect()))
+    const service = await startSlow()
+    const clients = await Promise.all(Array.from({ length: 60 }, () => service.connect()))
     made = 0
-    const counts = () => house.door.stats()
+    const counts = () => service.requestPath.stats()
     const answers = await crowd(clients, 'GET / HTTP/1.1\r\nHost: test\r\n\r\n', () => counts().shed.standing >= 500)
     // The first request shows the wrapper how a GET looks.
     const total = [...answers.values()].reduce((sum, n) => sum + n, 0)
@@ -54,7 +54,10 @@ describe('while a queue stands', () => {
     assert.equal(answers.get(200), counts().admitted)
     assert.equal(answers.get(503), shed)
     assert.equal(made, total - counts().shed.standing)
-    await eventually('the door is empty', () => house.door.stats().inflight === 0 && house.door.stats().queued === 0)
+    await eventually(
+      'nothing is in service',
+      () => service.requestPath.stats().inflight === 0 && service.requestPath.stats().queued === 0,
+    )
   })
 
   for (const [what, request] of [
@@ -62,10 +65,10 @@ describe('while a queue stands', () => {
     ['GET with a body', 'GET / HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\nhi'],
   ] as const) {
     it(`a ${what} is shed only after an IncomingMessage was made`, async () => {
-      const house = await openSlowDoor()
-      const clients = await Promise.all(Array.from({ length: 60 }, () => house.connect()))
+      const service = await startSlow()
+      const clients = await Promise.all(Array.from({ length: 60 }, () => service.connect()))
       made = 0
-      const answers = await crowd(clients, request, () => house.door.stats().shed.standing >= 100)
+      const answers = await crowd(clients, request, () => service.requestPath.stats().shed.standing >= 100)
       assert.equal(
         made,
         [...answers.values()].reduce((sum, n) => sum + n, 0),
@@ -74,14 +77,14 @@ describe('while a queue stands', () => {
   }
 
   it('a request without a host is answered 400, as by a bare server', async () => {
-    const house = await openSlowDoor()
-    const clients = await Promise.all(Array.from({ length: 60 }, () => house.connect()))
-    const counts = () => house.door.stats()
+    const service = await startSlow()
+    const clients = await Promise.all(Array.from({ length: 60 }, () => service.connect()))
+    const counts = () => service.requestPath.stats()
     let over = false
     const loading = crowd(clients, 'GET / HTTP/1.1\r\nHost: test\r\n\r\n', () => over)
     await eventually('the queue stands', () => counts().shed.standing > 20)
     for (let i = 0; i < 20; i++) {
-      const client = await house.connect()
+      const client = await service.connect()
       client.send('GET / HTTP/1.1\r\n\r\n')
       assert.equal((await client.answer()).status, 400)
     }
@@ -90,15 +93,15 @@ describe('while a queue stands', () => {
   })
 
   it('pipelined requests are answered in order', async () => {
-    const house = await openSlowDoor()
-    const clients = await Promise.all(Array.from({ length: 60 }, () => house.connect()))
-    const counts = () => house.door.stats()
+    const service = await startSlow()
+    const clients = await Promise.all(Array.from({ length: 60 }, () => service.connect()))
+    const counts = () => service.requestPath.stats()
     let over = false
     const loading = crowd(clients, 'GET / HTTP/1.1\r\nHost: test\r\n\r\n', () => over)
     await eventually('the queue stands', () => counts().shed.standing > 20)
     const one = 'GET / HTTP/1.1\r\nHost: test\r\n\r\n'
     for (let i = 0; i < 20; i++) {
-      const client = await house.connect()
+      const client = await service.connect()
       client.send(`${one}HEAD / HTTP/1.1\r\nHost: test\r\n\r\n${one}`)
       // A HEAD answered out of order would leave the client with a missing or an extra body.
       for (const method of ['GET', 'HEAD', 'GET']) assert.match(String((await client.answer(method)).status), /200|503/)
@@ -108,10 +111,10 @@ describe('while a queue stands', () => {
   })
 
   it('after shedding, the pooled parsers still serve the HTTP client of the process', async () => {
-    const house = await openSlowDoor()
+    const service = await startSlow()
     const status = await new Promise((resolve, reject) => {
       http
-        .get({ port: house.port, host: '127.0.0.1' }, response => {
+        .get({ port: service.port, host: '127.0.0.1' }, response => {
           response.resume()
           resolve(response.statusCode)
         })

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream'
 import { describe, it } from 'node:test'
 import { now } from '../../../src/clock.ts'
 import { explainShed } from '../../../src/admission/explanation.ts'
-import { eventually, Holding, memoryThat, openDoor, openFullDoor } from '../harness.ts'
+import { eventually, Holding, memoryThat, startGated, startFull } from '../harness.ts'
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 const HANDSHAKE = [
@@ -35,9 +35,9 @@ function accept(socket: Duplex, head: Buffer): void {
 for (const secure of [false, true]) {
   describe(`a WebSocket handshake, ${secure ? 'https' : 'http'}`, () => {
     it('is passed to its listener with the bytes behind it, even while requests are shed', async () => {
-      const house = await openFullDoor({ secure })
-      house.server.on('upgrade', (_request, socket, head) => accept(socket, head))
-      const client = await house.connect()
+      const service = await startFull({ secure })
+      service.server.on('upgrade', (_request, socket, head) => accept(socket, head))
+      const client = await service.connect()
       assert.equal((await client.get('/shed').answer()).status, 503)
       client.send(`${HANDSHAKE}early bytes`)
       const answer = await client.answer()
@@ -48,13 +48,13 @@ for (const secure of [false, true]) {
     })
 
     it('leaves no idle timeout of meltproof on its socket', async () => {
-      const house = await openFullDoor({ secure })
+      const service = await startFull({ secure })
       let timeout: number | undefined
-      house.server.on('upgrade', (_request, socket, head) => {
+      service.server.on('upgrade', (_request, socket, head) => {
         timeout = (socket as Duplex & { timeout: number }).timeout
         accept(socket, head)
       })
-      const client = await house.connect()
+      const client = await service.connect()
       assert.equal((await client.get('/shed').answer()).status, 503)
       assert.equal((await client.send(HANDSHAKE).answer()).status, 101)
       assert.equal(timeout, 0)
@@ -64,52 +64,55 @@ for (const secure of [false, true]) {
 
 describe('an upgrade without a listener', () => {
   it('is admitted or shed like any request', async () => {
-    const house = await openFullDoor()
-    const client = await house.connect()
+    const service = await startFull()
+    const client = await service.connect()
     assert.equal((await client.send(HANDSHAKE).answer()).status, 503)
-    await house.make()
+    await service.freePermits()
     client.send(HANDSHAKE)
-    const { response } = await house.holding.take('/chat')
-    assert.equal(house.door.stats().inflight, 1)
+    const { response } = await service.holding.take('/chat')
+    assert.equal(service.requestPath.stats().inflight, 1)
     response.end('no such thing')
     assert.equal((await client.answer()).body, 'no such thing')
-    assert.deepEqual(house.holding.started, ['/in-service', '/waiting', '/chat'])
+    assert.deepEqual(service.holding.started, ['/in-service', '/waiting', '/chat'])
   })
 
   it('leaves the queue when its client disconnects', async () => {
     const holding = new Holding()
-    const house = await openDoor(holding.handler)
-    ;(await house.connect()).get('/first')
+    const service = await startGated(holding.handler)
+    ;(await service.connect()).get('/first')
     const first = await holding.take('/first')
-    const client = (await house.connect()).send(HANDSHAKE)
-    await eventually('it waits', () => house.door.stats().queued === 1)
+    const client = (await service.connect()).send(HANDSHAKE)
+    await eventually('it waits', () => service.requestPath.stats().queued === 1)
     client.destroy()
-    await eventually('it has left', () => house.door.stats().queued === 0)
+    await eventually('it has left', () => service.requestPath.stats().queued === 0)
     first.response.end()
-    await eventually('the permit is back', () => house.door.stats().inflight === 0)
+    await eventually('the permit is back', () => service.requestPath.stats().inflight === 0)
   })
 
   it('returns its permit if its client disconnects before its turn to be answered', async () => {
     const holding = new Holding()
-    const house = await openDoor(holding.handler, { limit: 2 })
-    const client = (await house.connect()).get('/first').send(HANDSHAKE)
+    const service = await startGated(holding.handler, { limit: 2 })
+    const client = (await service.connect()).get('/first').send(HANDSHAKE)
     const both = [await holding.take('/first'), await holding.take('/chat')]
     client.destroy()
-    await eventually('it has gone', () => house.door.stats().abandoned === 2)
+    await eventually('it has gone', () => service.requestPath.stats().abandoned === 2)
     for (const { response } of both) response.end()
-    await eventually('both permits are back', () => house.door.stats().inflight === 0)
+    await eventually('both permits are back', () => service.requestPath.stats().inflight === 0)
   })
 
   it('leaves the queue if its client disconnects before its turn to be answered', async () => {
     const holding = new Holding()
-    const house = await openDoor(holding.handler, { limit: 1 })
-    const client = (await house.connect()).get('/first').send(HANDSHAKE)
+    const service = await startGated(holding.handler, { limit: 1 })
+    const client = (await service.connect()).get('/first').send(HANDSHAKE)
     const { response } = await holding.take('/first')
-    await eventually('the upgrade waits', () => house.door.stats().queued === 1)
+    await eventually('the upgrade waits', () => service.requestPath.stats().queued === 1)
     client.destroy()
-    await eventually('it has gone', () => house.door.stats().abandoned === 1)
+    await eventually('it has gone', () => service.requestPath.stats().abandoned === 1)
     response.end()
-    await eventually('nothing is held', () => house.door.stats().inflight === 0 && house.door.stats().queued === 0)
+    await eventually(
+      'nothing is held',
+      () => service.requestPath.stats().inflight === 0 && service.requestPath.stats().queued === 0,
+    )
     assert.deepEqual(holding.started, ['/first'])
   })
 })
@@ -117,17 +120,17 @@ describe('an upgrade without a listener', () => {
 describe('an upgrade pipelined behind a request in service', () => {
   it('returns the permit of that request, because its client may disconnect unseen', async () => {
     const holding = new Holding()
-    const house = await openDoor(holding.handler)
+    const service = await startGated(holding.handler)
     const sockets: Duplex[] = []
-    house.server.on('upgrade', (_request, socket) => sockets.push(socket.on('error', () => {})))
+    service.server.on('upgrade', (_request, socket) => sockets.push(socket.on('error', () => {})))
     // More than a request buffers, so Node pauses the socket, keeps parsing, and leaves it paused after the upgrade.
     const body = 'x'.repeat(65_000)
-    const client = await house.connect()
+    const client = await service.connect()
     client.send(`PUT /unread HTTP/1.1\r\nHost: test\r\nContent-Length: ${body.length}\r\n\r\n${body}${HANDSHAKE}`)
     await holding.take('/unread')
     await eventually('it is upgraded', () => sockets.length === 1)
     client.destroy()
-    await eventually('the permit is back', () => house.door.stats().inflight === 0)
+    await eventually('the permit is back', () => service.requestPath.stats().inflight === 0)
     for (const socket of sockets) socket.destroy()
   })
 })
@@ -135,16 +138,16 @@ describe('an upgrade pipelined behind a request in service', () => {
 describe('an upgrade pipelined behind waiting requests', () => {
   it('sheds them in order, with the upgrade as the reason, before it is answered itself', async () => {
     const holding = new Holding()
-    const house = await openDoor(holding.handler)
-    house.server.on('upgrade', (_request, socket, head) => accept(socket, head))
-    ;(await house.connect()).get('/first')
+    const service = await startGated(holding.handler)
+    service.server.on('upgrade', (_request, socket, head) => accept(socket, head))
+    ;(await service.connect()).get('/first')
     await holding.take('/first')
-    const client = (await house.connect()).get('/waits').get('/behind').send(HANDSHAKE)
+    const client = (await service.connect()).get('/waits').get('/behind').send(HANDSHAKE)
     for (const status of [503, 503, 101]) assert.equal((await client.answer()).status, status)
-    const { upgrade, late } = house.door.stats().shed
+    const { upgrade, late } = service.requestPath.stats().shed
     assert.deepEqual({ upgrade, late }, { upgrade: 2, late: 0 })
     assert.match(
-      explainShed(house.door.gate.sheds.last, now(), 'request that was shed'),
+      explainShed(service.requestPath.processGate.sheds.last, now(), 'request that was shed'),
       /asked to upgrade the connection, and an upgrade cannot wait/,
     )
   })
@@ -152,14 +155,14 @@ describe('an upgrade pipelined behind waiting requests', () => {
 
 describe('CONNECT', () => {
   it('is passed to its listener', async () => {
-    const house = await openFullDoor()
-    house.server.on('connect', (request, socket, head) => {
+    const service = await startFull()
+    service.server.on('connect', (request, socket, head) => {
       assert.equal(request.url, 'example.com:443')
       socket.write('HTTP/1.1 200 Established\r\nContent-Length: 0\r\n\r\n')
       socket.write(head)
       socket.pipe(socket)
     })
-    const client = await house.connect()
+    const client = await service.connect()
     client.send('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\nping')
     assert.equal((await client.answer()).status, 200)
     await eventually('the tunnel carries', () => client.received === 'ping')
@@ -169,14 +172,14 @@ describe('CONNECT', () => {
     const time = { has: false, spent: () => {}, spentAll: () => {}, interrupted: () => {}, hasTime: () => time.has }
     let isFull = false
     const holding = new Holding()
-    const house = await openDoor(holding.handler, {
+    const service = await startGated(holding.handler, {
       policy: { shedBudget: time, memory: memoryThat(() => isFull) },
     })
-    house.server.on('connect', (_request, socket) => {
+    service.server.on('connect', (_request, socket) => {
       socket.write('HTTP/1.1 200 Established\r\nContent-Length: 0\r\n\r\n')
-      house.server.emit('connection', socket)
+      service.server.emit('connection', socket)
     })
-    const client = await house.connect()
+    const client = await service.connect()
     client.send('CONNECT test:80 HTTP/1.1\r\nHost: test\r\n\r\n')
     assert.equal((await client.answer()).status, 200)
     client.get('/a')
@@ -184,7 +187,7 @@ describe('CONNECT', () => {
     assert.equal((await client.answer()).body, 'a')
     isFull = true
     client.get('/b')
-    await eventually('it is shed', () => house.door.stats().shed.memory === 1)
+    await eventually('it is shed', () => service.requestPath.stats().shed.memory === 1)
     isFull = false
     client.get('/c')
     await new Promise(resolve => setTimeout(resolve, 30))
@@ -193,7 +196,7 @@ describe('CONNECT', () => {
     assert.equal((await client.answer()).status, 503)
     ;(await holding.take('/c')).response.end('c')
     assert.equal((await client.answer()).body, 'c')
-    const { open, upgraded } = house.door.connections
+    const { open, upgraded } = service.requestPath.connections
     assert.deepEqual([[...open].length, upgraded.size], [1, 0])
     client.destroy()
     await eventually('it is closed', () => [...open].length === 0)
@@ -213,15 +216,15 @@ for (const secure of [false, true]) {
       if (secure && count === 400) continue
       it(`resumes, and closes when its client does: ${what}`, async () => {
         const holding = new Holding()
-        const house = await openDoor(holding.handler, { secure })
+        const service = await startGated(holding.handler, { secure })
         const sockets: Duplex[] = []
-        house.server.on('upgrade', (_request, socket, head) => {
+        service.server.on('upgrade', (_request, socket, head) => {
           sockets.push(socket.on('error', () => {}))
           accept(socket, head)
         })
-        ;(await house.connect()).get('/first')
+        ;(await service.connect()).get('/first')
         await holding.take('/first')
-        const client = (await house.connect()).send(get.repeat(count) + HANDSHAKE)
+        const client = (await service.connect()).send(get.repeat(count) + HANDSHAKE)
         for (let i = 0; i < count; i++) assert.equal((await client.answer()).status, 503)
         assert.equal((await client.answer()).status, 101)
         client.send('ping')
@@ -233,14 +236,14 @@ for (const secure of [false, true]) {
 
     it('resumes after a request body had paused it', async () => {
       const holding = new Holding()
-      const house = await openDoor(holding.handler, { secure })
+      const service = await startGated(holding.handler, { secure })
       const sockets: Duplex[] = []
-      house.server.on('upgrade', (_request, socket) => {
+      service.server.on('upgrade', (_request, socket) => {
         sockets.push(socket.on('error', () => {}).resume())
         socket.on('end', () => socket.end())
       })
       const body = 'x'.repeat(65_000)
-      const client = await house.connect()
+      const client = await service.connect()
       client.send(`PUT /unread HTTP/1.1\r\nHost: test\r\nContent-Length: ${body.length}\r\n\r\n${body}${HANDSHAKE}`)
       await eventually('it is upgraded', () => sockets.length === 1)
       client.destroy()

@@ -4,7 +4,7 @@ import { it } from 'node:test'
 import { afterReading } from '../../../src/server/operate/after-reading.ts'
 
 class FakeGate {
-  readonly process = { inner: this }
+  readonly processGate = { admission: this }
   activeAt = 0
   held = false
   hold(): void {

@@ -11,7 +11,7 @@ import { type RequestMessage, requests, type ShedMessage, sheds } from '../../..
 import { protect } from '../../../src/index.ts'
 import type { ProtectedServer } from '../../../src/server/protect.ts'
 import { HTML_PAGE, PROBLEM_JSON } from '../../../src/server/response/own-answers.ts'
-import { doorOn } from '../harness.ts'
+import { pathOn } from '../harness.ts'
 import { CERTIFICATE } from '../tls.fixture.ts'
 
 const BIG = 'x'.repeat(300_000)
@@ -235,7 +235,7 @@ describe('record.bytes over HTTP/2', () => {
 
 describe('record.bytes of a shed', () => {
   /** One request is in service, and the next waits for 10 ms. */
-  const full = (server: net.Server): void => void doorOn(server as http.Server, { limit: 1, tuning: { maxWaitMs: 10 } })
+  const full = (server: net.Server): void => void pathOn(server as http.Server, { limit: 1, tuning: { maxWaitMs: 10 } })
   const problem = Buffer.byteLength(PROBLEM_JSON)
   const page = Buffer.byteLength(HTML_PAGE)
 

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { describe, it } from 'node:test'
-import { HEAD_LISTENER, type HttpSocket } from '../../../src/server/connection/http-socket.ts'
+import { CONNECTION, type HttpSocket } from '../../../src/server/connection/http-socket.ts'
 import { makeLast } from '../../../src/server/response/last-answer.ts'
 
 function open({ isLast = true, uploading = false } = {}) {
   const socket: HttpSocket = new Socket()
-  const connection = { closing: false, heads: { refuse: () => false } }
-  socket[HEAD_LISTENER] = connection
+  const connection = { closing: false, path: { refuse: () => false } }
+  socket[CONNECTION] = connection
   const request = new IncomingMessage(socket)
   request.httpVersionMajor = 1
   request.httpVersionMinor = 1

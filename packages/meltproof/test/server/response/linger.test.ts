@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import { describe, it } from 'node:test'
 import { protect } from '../../../src/index.ts'
-import { eventually, listen, openFullDoor } from '../harness.ts'
+import { eventually, listen, startFull } from '../harness.ts'
 import type { RawConnection } from '../raw.ts'
 
 const BODY = Buffer.alloc(10_000_000, 'x')
@@ -35,8 +35,8 @@ for (const secure of [false, true]) {
   describe(`a shed upload of 10 MB, ${secure ? 'https' : 'http'}`, { timeout: 60_000 }, () => {
     for (const [what, head] of Object.entries(UPLOADS)) {
       it(`gets its response: ${what}`, async () => {
-        const house = await openFullDoor({ secure })
-        const client = await house.connect()
+        const service = await startFull({ secure })
+        const client = await service.connect()
         await sendAll(client, head)
         const answer = await client.answer('POST')
         assert.equal(answer.status, 503)
@@ -46,14 +46,14 @@ for (const secure of [false, true]) {
     }
 
     it('gets its response behind another one', async () => {
-      const house = await openFullDoor({ secure })
-      await house.make()
-      const client = (await house.connect()).get('/a')
-      const a = await house.holding.take('/a')
-      ;(await house.connect()).get('/other')
-      await eventually('the other waits', () => house.door.stats().queued === 1)
+      const service = await startFull({ secure })
+      await service.freePermits()
+      const client = (await service.connect()).get('/a')
+      const a = await service.holding.take('/a')
+      ;(await service.connect()).get('/other')
+      await eventually('the other waits', () => service.requestPath.stats().queued === 1)
       client.send(UPLOADS['HTTP/1.1']!)
-      await eventually('it is shed', () => house.door.stats().shed.full > 0)
+      await eventually('it is shed', () => service.requestPath.stats().shed.full > 0)
       a.response.end('a')
       await sendAll(client, '')
       assert.equal((await client.answer()).body, 'a')
@@ -65,20 +65,20 @@ for (const secure of [false, true]) {
 }
 
 it('no request is started behind a shed upload that is answered after another response', async () => {
-  const house = await openFullDoor()
-  await house.make()
-  const client = (await house.connect()).get('/a')
-  const a = await house.holding.take('/a')
-  ;(await house.connect()).get('/other')
-  await eventually('the other waits', () => house.door.stats().queued === 1)
+  const service = await startFull()
+  await service.freePermits()
+  const client = (await service.connect()).get('/a')
+  const a = await service.holding.take('/a')
+  ;(await service.connect()).get('/other')
+  await eventually('the other waits', () => service.requestPath.stats().queued === 1)
   client.send('POST /shed HTTP/1.1\r\nHost: test\r\nContent-Length: 100000\r\n\r\n')
-  await eventually('it is shed', () => house.door.stats().shed.full > 0)
+  await eventually('it is shed', () => service.requestPath.stats().shed.full > 0)
   a.response.end('a')
   assert.equal((await client.answer()).body, 'a')
   assert.equal((await client.answer('POST')).status, 503)
   client.send('x'.repeat(100_000)).get('/stowaway')
   await client.rest()
-  assert.ok(!house.holding.started.includes('/stowaway'))
+  assert.ok(!service.holding.started.includes('/stowaway'))
 })
 
 it('a 504 reaches a client that still uploads, and no request behind it is started', { timeout: 60_000 }, async () => {
@@ -95,12 +95,12 @@ it('a 504 reaches a client that still uploads, and no request behind it is start
 })
 
 it('meltproof closes a connection after its last response if the client does not', async () => {
-  const house = await openFullDoor()
-  const client = await house.connect()
+  const service = await startFull()
+  const client = await service.connect()
   client.send(`POST /shed HTTP/1.0\r\n${length}\r\n`)
   assert.equal((await client.answer('POST')).status, 503)
   await eventually(
-    'only the two connections that fill the door are left',
-    () => (house.server as unknown as { _connections: number })._connections === 2,
+    'only the two connections that fill the gate are left',
+    () => (service.server as unknown as { _connections: number })._connections === 2,
   )
 })

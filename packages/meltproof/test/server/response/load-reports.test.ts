@@ -12,7 +12,7 @@ import { protect, type ProtectOptions } from '../../../src/index.ts'
 import { checkPeers } from '../../../src/server/request/peers.ts'
 import { withField } from '../../../src/server/response/before-head.ts'
 import { LoadReports } from '../../../src/server/response/load-reports.ts'
-import { doorOn, eventually, listen, memoryThat } from '../harness.ts'
+import { pathOn, eventually, listen, memoryThat } from '../harness.ts'
 
 const FIELD = 'endpoint-load-metrics'
 const BINARY = 'endpoint-load-metrics-bin'
@@ -40,7 +40,7 @@ function reportsTo(peers: readonly string[], figures: () => LoadFigures | undefi
 /** Puts a gate on a server that reports to `peers` and sheds while `isShort`. */
 function doorThatTells(server: http.Server, peers: readonly string[] = LOCAL, figures = () => FIGURES as LoadFigures) {
   const reports = reportsTo(peers, figures)
-  return doorOn(server, {
+  return pathOn(server, {
     answer: { reports },
     policy: {
       reportsLoad: (request, response) => reports.onto(request, response),
@@ -317,7 +317,7 @@ it('utilisation counts requests in service before a limit is known', async () =>
   let came = 0
   const server = http.createServer(() => void came++)
   const limiter = limiterOf(undefined)
-  const { gate } = doorOn(server, { limiter })
+  const { processGate } = pathOn(server, { limiter })
   const { port } = await listen(server)
   const agent = new http.Agent({ keepAlive: true })
   closing.push(() => agent.destroy())
@@ -325,7 +325,7 @@ it('utilisation counts requests in service before a limit is known', async () =>
   for (let i = 0; i < few; i++) http.get({ port, host: '127.0.0.1', agent }).on('error', () => {})
   await eventually('they are in service', () => came === few)
   // Reads the figures as of two seconds later, a time in which the loop was idle.
-  const { utilisation, loop } = gate.loadFigures(now() + 1900)!
+  const { utilisation, loop } = processGate.loadFigures(now() + 1900)!
   assert.equal(limiter.known, false)
   assert.ok(utilisation > 0.3 && utilisation <= 0.5, `${utilisation} with a loop that was busy for ${loop}`)
 })

@@ -11,7 +11,7 @@ import { after, describe, it } from 'node:test'
 import { checkProtectOptions } from '../../../src/server/protect-options.ts'
 import { checkShedHeaders } from '../../../src/server/response/shed-headers.ts'
 import { protect } from '../../../src/server/protect.ts'
-import { eventually, openFullDoor } from '../harness.ts'
+import { eventually, startFull } from '../harness.ts'
 
 const CORS = {
   'access-control-allow-origin': 'https://shop.example',
@@ -23,22 +23,22 @@ const ASKS = 'Access-Control-Request-Method: PUT\r\n'
 
 describe('a shed with CORS headers', () => {
   it('sends them all in addition to its own', async () => {
-    const house = await openFullDoor({ answer: { headers: CORS } })
-    const { status, headers } = await (await house.connect()).get('/cart', 'Origin: https://shop.example').answer()
+    const service = await startFull({ answer: { headers: CORS } })
+    const { status, headers } = await (await service.connect()).get('/cart', 'Origin: https://shop.example').answer()
     assert.equal(status, 503)
     for (const [name, value] of Object.entries(CORS)) assert.equal(headers[name], value)
     assert.match(headers['retry-after']!, /^[1-5]$/)
   })
 
   it('answers a preflight with them, and keeps the connection', async () => {
-    const house = await openFullDoor({ answer: { headers: CORS } })
-    const client = (await house.connect()).send(`${PREFLIGHT}${ASKS}\r\n`)
+    const service = await startFull({ answer: { headers: CORS } })
+    const client = (await service.connect()).send(`${PREFLIGHT}${ASKS}\r\n`)
     const { status, headers } = await client.answer()
     assert.equal(status, 204)
     for (const [name, value] of Object.entries(CORS)) assert.equal(headers[name], value)
     assert.equal(headers['retry-after'], undefined)
     assert.equal((await client.get('/cart').answer()).status, 503)
-    assert.deepEqual(house.holding.started, ['/in-service'])
+    assert.deepEqual(service.holding.started, ['/in-service'])
   })
 
   for (const [what, request, headers] of [
@@ -47,8 +47,8 @@ describe('a shed with CORS headers', () => {
     ['a POST that only looks like one', `POST / HTTP/1.1\r\nHost: test\r\n${ASKS}\r\n`, CORS],
   ] as const) {
     it(`sheds ${what} like any other request`, async () => {
-      const house = await openFullDoor({ answer: { headers } })
-      assert.equal((await (await house.connect()).send(request).answer()).status, 503)
+      const service = await startFull({ answer: { headers } })
+      assert.equal((await (await service.connect()).send(request).answer()).status, 503)
     })
   }
 })

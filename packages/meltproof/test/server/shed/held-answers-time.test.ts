@@ -11,7 +11,7 @@ import { fakeTimers } from '../../fake-timers.ts'
 type Client = Connection<Exchange>
 
 /** Delays responses until the test grants time. */
-function putOff(t: TestContext) {
+function delayedAnswers(t: TestContext) {
   let nowMs = 1_000_000
   t.mock.method(performance, 'now', () => nowMs)
   t.after(fakeTimers('setTimeout'))
@@ -43,7 +43,7 @@ function putOff(t: TestContext) {
 
 describe('a delayed 503', () => {
   it(`is sent after ${MOST_HELD_MS} ms, with a tolerance of 10 ms, if there is never time`, t => {
-    const { given, hold, pass } = putOff(t)
+    const { given, hold, pass } = delayedAnswers(t)
     hold()
     pass(700)
     hold()
@@ -57,7 +57,7 @@ describe('a delayed 503', () => {
   })
 
   it('is sent in the next round once there is time, oldest first', t => {
-    const { time, given, hold, pass } = putOff(t)
+    const { time, given, hold, pass } = delayedAnswers(t)
     const clients = [hold(), hold(), hold()]
     pass(100)
     assert.deepEqual(given, [])
@@ -75,7 +75,7 @@ describe('a delayed 503', () => {
   })
 
   it('is sent at once by end(), and not again', t => {
-    const { given, answers, hold, pass } = putOff(t)
+    const { given, answers, hold, pass } = delayedAnswers(t)
     hold()
     hold()
     answers.end()

@@ -4,7 +4,7 @@ import http from 'node:http'
 import { after, describe, it } from 'node:test'
 import { type ShedMessage, sheds } from '../../../src/channels.ts'
 import { protect } from '../../../src/server/protect.ts'
-import { eventually, Holding, listen, openDoor, openFullDoor } from '../harness.ts'
+import { eventually, Holding, listen, startGated, startFull } from '../harness.ts'
 
 /** Subscribes to the sheds of one server. Returns their messages, and the requests that they stand for, by reason. */
 function told(server: http.Server) {
@@ -24,9 +24,9 @@ function told(server: http.Server) {
 
 describe('shed records', () => {
   it('are one per request while there are few', async () => {
-    const house = await openFullDoor()
-    const records = told(house.server)
-    await (await house.connect()).send('DELETE /x?y HTTP/1.1\r\nHost: test\r\n\r\n').answer()
+    const service = await startFull()
+    const records = told(service.server)
+    await (await service.connect()).send('DELETE /x?y HTTP/1.1\r\nHost: test\r\n\r\n').answer()
     const [{ record, request }] = records.messages as [ShedMessage]
     assert.deepEqual([record.reason, record.method, record.count], ['full', 'DELETE', 1])
     assert.equal(request?.url, '/x?y')
@@ -34,15 +34,15 @@ describe('shed records', () => {
   })
 
   it('cover one shed each for the first 20 a second, and all later ones with the same fields together', async () => {
-    const house = await openFullDoor()
-    const records = told(house.server)
+    const service = await startFull()
+    const records = told(service.server)
     const began = Date.now()
-    const client = await house.connect()
+    const client = await service.connect()
     for (let i = 0; i < 400; i++) {
       client.send(`${i % 2 === 0 ? 'GET' : 'PURGE'} / HTTP/1.1\r\nHost: test\r\n\r\n`)
       await client.answer()
     }
-    house.door.shedding.records!.publishRest()
+    service.requestPath.shedding.records!.publishRest()
     const seconds = Math.ceil((Date.now() - began) / 1000)
     const single = records.messages.filter(({ request }) => request !== undefined)
     const several = records.messages.filter(({ request }) => request === undefined)
@@ -53,19 +53,19 @@ describe('shed records', () => {
   })
 
   it('include sheds at the request head, for which no request object is made', async () => {
-    const house = await openDoor((_, response) => void setTimeout(() => response.end('served'), 10), {
+    const service = await startGated((_, response) => void setTimeout(() => response.end('served'), 10), {
       tuning: { intervalMs: 20, drainsAgain: 0, staleMs: 20, staleDepartures: 2, maxWaitMs: 5000 },
     })
-    const records = told(house.server)
-    const standing = (): number => house.door.stats().shed.standing
-    const clients = await Promise.all(Array.from({ length: 60 }, () => house.connect()))
+    const records = told(service.server)
+    const standing = (): number => service.requestPath.stats().shed.standing
+    const clients = await Promise.all(Array.from({ length: 60 }, () => service.connect()))
     await Promise.all(
       clients.map(async client => {
         while (standing() < 500) await client.get('/').answer()
       }),
     )
-    house.door.shedding.records!.publishRest()
-    const counted = Object.entries(house.door.stats().shed).filter(([, count]) => count > 0)
+    service.requestPath.shedding.records!.publishRest()
+    const counted = Object.entries(service.requestPath.stats().shed).filter(([, count]) => count > 0)
     assert.deepEqual(records.counts(), Object.fromEntries(counted))
     assert.ok(records.messages.length < standing() / 2, `${records.messages.length} records`)
   })
@@ -104,40 +104,40 @@ describe('records of clients that disconnect while they wait', () => {
   ] as const) {
     it(`are published once for each client: ${what}`, async () => {
       const holding = new Holding()
-      const house = await openDoor(holding.handler)
-      ;(await house.connect()).get('/first')
+      const service = await startGated(holding.handler)
+      ;(await service.connect()).get('/first')
       const { response } = await holding.take('/first')
-      const records = told(house.server)
-      const clients = await Promise.all(Array.from({ length: 10 }, () => house.connect()))
+      const records = told(service.server)
+      const clients = await Promise.all(Array.from({ length: 10 }, () => service.connect()))
       for (const client of clients) client.get('/leaves', ...headers)
-      await eventually('they wait', () => house.door.stats().queued === 10)
+      await eventually('they wait', () => service.requestPath.stats().queued === 10)
       for (const [i, client] of clients.entries()) {
         if (i % 2 === 0) client.destroy()
         else client.socket.resetAndDestroy()
       }
-      await eventually('they have left', () => house.door.stats().queued === 0)
-      assert.equal(house.door.stats().left, 10)
+      await eventually('they have left', () => service.requestPath.stats().queued === 0)
+      assert.equal(service.requestPath.stats().left, 10)
       assert.deepEqual(records.counts(), { left: 10 })
       assert.equal(
-        Object.values(house.door.stats().shed).reduce((sum, count) => sum + count, 0),
+        Object.values(service.requestPath.stats().shed).reduce((sum, count) => sum + count, 0),
         0,
       )
       response.end()
-      await eventually('the permit is back', () => house.door.stats().inflight === 0)
+      await eventually('the permit is back', () => service.requestPath.stats().inflight === 0)
       assert.deepEqual(holding.started, ['/first'])
     })
   }
 
   it('include one for each request pipelined behind the waiting one', async () => {
     const holding = new Holding()
-    const house = await openDoor(holding.handler)
-    ;(await house.connect()).get('/first')
+    const service = await startGated(holding.handler)
+    ;(await service.connect()).get('/first')
     await holding.take('/first')
-    const records = told(house.server)
-    const client = (await house.connect()).get('/leaves').get('/behind').get('/behind')
-    await eventually('it waits', () => house.door.stats().queued === 1)
+    const records = told(service.server)
+    const client = (await service.connect()).get('/leaves').get('/behind').get('/behind')
+    await eventually('it waits', () => service.requestPath.stats().queued === 1)
     client.destroy()
-    await eventually('all have left', () => house.door.stats().left === 3)
+    await eventually('all have left', () => service.requestPath.stats().left === 3)
     assert.deepEqual(records.counts(), { left: 3 })
   })
 })

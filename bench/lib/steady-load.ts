@@ -5,13 +5,13 @@
  */
 import type { SecondResult } from '../../packages/lab/src/melt/measured.ts'
 import { AGREE_WITHIN } from '../../packages/lab/src/melt/no-verdict.ts'
-import { AFTER } from '../../packages/lab/src/melt/recovery.ts'
+import { SAFE_LOAD } from '../../packages/lab/src/melt/recovery.ts'
 import { isWell, median } from '../../packages/lab/src/melt/summary.ts'
 
 /** The median latency may grow by this factor from the first half to the second, or by this share of the SLO. */
 const MOST_GROWTH = 2
 const SMALL_SHARE = 0.05
-const STILL_S = 8
+const STEADY_S = 8
 /** The capacity is not lowered below this share of what the search found. */
 const LEAST_SHARE = 0.3
 
@@ -26,34 +26,34 @@ export interface SteadyLoad {
   steady(rate: number, durationS: number): Promise<readonly SecondResult[]>
 }
 
-export interface Standing {
+export interface SteadyCapacity {
   readonly capacity: number
   /** Why each higher capacity was rejected, the highest first. */
   readonly lowered: readonly string[]
   /** False when even the lowest tried capacity was not steady. */
-  readonly stands: boolean
+  readonly isSteady: boolean
 }
 
 /** The highest step from `searched` downwards at which 0.8x is steady. */
-export async function standingCapacity(load: SteadyLoad, searched: number): Promise<Standing> {
+export async function steadyCapacity(load: SteadyLoad, searched: number): Promise<SteadyCapacity> {
   const reasons: string[] = []
   for (let capacity = searched; ; capacity = lowered(capacity)) {
-    const why = await stillAt(load, capacity)
+    const why = await whyUnsteadyAt(load, capacity)
     const found = { capacity, lowered: reasons }
-    if (why === undefined) return { ...found, stands: true }
-    if (lowered(capacity) < LEAST_SHARE * searched) return { ...found, stands: false }
-    reasons.push(`at ${(AFTER * capacity).toFixed(0)}/s ${why}`)
+    if (why === undefined) return { ...found, isSteady: true }
+    if (lowered(capacity) < LEAST_SHARE * searched) return { ...found, isSteady: false }
+    reasons.push(`at ${(SAFE_LOAD * capacity).toFixed(0)}/s ${why}`)
   }
 }
 
 /** Why 0.8x of the capacity was not steady; undefined when it was. */
-export async function stillAt(load: SteadyLoad, capacity: number): Promise<string | undefined> {
+export async function whyUnsteadyAt(load: SteadyLoad, capacity: number): Promise<string | undefined> {
   await load.warm()
-  return whyNotStill(await load.steady(AFTER * capacity, STILL_S), load.sloMs)
+  return whyUnsteady(await load.steady(SAFE_LOAD * capacity, STEADY_S), load.sloMs)
 }
 
 /** Why evenly spaced requests were not steady; undefined when they were. */
-export function whyNotStill(seconds: readonly SecondResult[], sloMs: number): string | undefined {
+export function whyUnsteady(seconds: readonly SecondResult[], sloMs: number): string | undefined {
   const late = seconds.filter(second => !isWell(second)).length
   if (late > 0) return `it was late in ${late} of ${seconds.length} seconds`
   const half = seconds.length >> 1

@@ -4,8 +4,8 @@ import type { Budget, EndListener } from '../deadline/budget.ts'
 import { currentBudget } from '../deadline/context.ts'
 import { DeadlineExceededError } from '../deadline/deadline-error.ts'
 import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
-import { lainSince, stalledBetween } from '../signals/loop-stalls.ts'
-import { CallTurn } from './adaptive.ts'
+import { arrivedNoEarlierThan, stalledBetween } from '../signals/loop-stalls.ts'
+import { GatedCall } from './adaptive.ts'
 import type { Bounds } from './bounds.ts'
 import { type Fields, type Given, type Headers, isGrpc, isGrpcRefusal, isRefusal, isStream } from './headers.ts'
 import type { CallLimits } from './limits.ts'
@@ -35,8 +35,8 @@ export class CallLimiter {
    * early, it checks the phases again. The methods only assign, so they need no guard.
    */
   readonly phases: CallPhases
-  /** The call's turn at the gate of its origin, if that has a learned limit. */
-  readonly turn: CallTurn | undefined
+  /** The call at the gate of its origin, if that has a learned limit. */
+  readonly gated: GatedCall | undefined
   #timer: FairTimer | undefined
   /** When the timer is due. */
   #dueMs = Number.POSITIVE_INFINITY
@@ -51,7 +51,7 @@ export class CallLimiter {
     this.#limits = limits
     this.#carrier = carrier
     this.phases = new CallPhases(limits, this.#startMs)
-    this.turn = limits.adaptive ? bounds.guarded(() => this.#askForTurn(routeOf)) : undefined
+    this.gated = limits.adaptive ? bounds.guarded(() => this.#askGate(routeOf)) : undefined
     this.#hurry()
     if (this.#budget === undefined) return
     this.#onBudgetEnd = reason => this.#budgetEnded(reason)
@@ -60,7 +60,7 @@ export class CallLimiter {
 
   /** The caller has cancelled the call, which says nothing about the peer. */
   cancelled(): void {
-    this.#bounds.guarded(() => this.turn?.cancelled())
+    this.#bounds.guarded(() => this.gated?.cancelled())
   }
 
   /** True if a request to this origin (the current target, after redirects) carries the deadline. */
@@ -87,7 +87,7 @@ export class CallLimiter {
     this.#bounds.guarded(() => {
       const nowMs = now()
       const streams = isStream(headers)
-      this.phases.head(nowMs, streams, lainSince(nowMs))
+      this.phases.head(nowMs, streams, arrivedNoEarlierThan(nowMs))
       this.#headCame(status, headers, streams)
       this.#answered = true
       this.#hurry()
@@ -96,7 +96,7 @@ export class CallLimiter {
 
   trailers(fields: Headers): void {
     this.#bounds.guarded(() => {
-      if (isGrpcRefusal(fields)) this.turn?.decided(true)
+      if (isGrpcRefusal(fields)) this.gated?.decided(true)
     })
   }
 
@@ -104,7 +104,7 @@ export class CallLimiter {
     if (this.#ended) return
     this.#ended = true
     this.#bounds.guarded(() => {
-      this.#endTurn(error)
+      this.#leaveGate(error)
       this.#timer?.cancel()
       if (this.#onBudgetEnd !== undefined) this.#budget?.offEnd(this.#onBudgetEnd)
       this.#bounds.bulkhead.leave(this.#origin)
@@ -117,31 +117,31 @@ export class CallLimiter {
     return totalMs === false ? budgetMs : Math.min(budgetMs, totalMs - (now() - this.#startMs))
   }
 
-  #askForTurn(routeOf: () => string): CallTurn | undefined {
+  #askGate(routeOf: () => string): GatedCall | undefined {
     const origin = this.#bounds.adaptive.of(this.#origin)
-    return origin && new CallTurn(origin, routeOf(), this.#leftMs(), error => this.#giveUp(error))
+    return origin && new GatedCall(origin, routeOf(), this.#leftMs(), error => this.#giveUp(error))
   }
 
   #headCame(status: number | undefined, headers: Headers, streams: boolean): void {
-    const turn = this.turn
-    if (turn === undefined) return
-    if (isRefusal(status, headers)) turn.decided(true)
+    const { gated } = this
+    if (gated === undefined) return
+    if (isRefusal(status, headers)) gated.decided(true)
     // The sender decides when a stream ends, so its head already counts as the result.
-    else if (streams && !isGrpc(headers)) turn.decided(false)
-    if (streams) turn.answered()
-    else turn.headCame()
+    else if (streams && !isGrpc(headers)) gated.decided(false)
+    if (streams) gated.answered()
+    else gated.headCame()
   }
 
-  #endTurn(error: unknown): void {
-    const turn = this.turn
-    if (turn === undefined) return
+  #leaveGate(error: unknown): void {
+    const { gated } = this
+    if (gated === undefined) return
     const outcome = outcomeOf(error)
     const failed = outcome === 'timeout' || (outcome === 'failed' && FAILURES.test(codeOf(error) ?? ''))
     if (outcome === 'answered' && this.#answered) {
-      turn.decided(false)
-      turn.answered()
-    } else if (failed && !this.#answered) turn.failed()
-    else turn.cancelled()
+      gated.decided(false)
+      gated.answered()
+    } else if (failed && !this.#answered) gated.failed()
+    else gated.cancelled()
   }
 
   /** Starts an earlier timer if a limit is due before the current one fires. */

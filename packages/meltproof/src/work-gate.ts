@@ -10,7 +10,7 @@ import { LinkedList } from './linked-list.ts'
 import { limiterOf, ProcessGate } from './process-gate.ts'
 
 /** One piece of work. The gate calls its methods. */
-export abstract class Turn<E> extends Permit<E> {
+export abstract class GatedWork<E> extends Permit<E> {
   constructor() {
     super(now())
   }
@@ -23,11 +23,11 @@ export abstract class Turn<E> extends Permit<E> {
   abstract refuse(reason: ShedReason): void
 }
 
-export interface TurnsParts {
+export interface WorkGateParts {
   /** Maximum concurrent work; undefined if it is to be learned. */
   readonly limit: number | undefined
   /** Wraps the learned limiter in another limiter. */
-  readonly instead?: (learned: Limiter) => Limiter
+  readonly wrapLimiter?: (learned: Limiter) => Limiter
   /** True for work in this process, which the event loop limits; false for outbound calls. */
   readonly isOurs: boolean
   readonly tuning: GateTuning
@@ -37,19 +37,19 @@ export interface TurnsParts {
   readonly onFailure: (error: unknown) => void
 }
 
-export class Turns<E extends Turn<E> & Admitted<E>> {
-  readonly gate: ProcessGate<E>
+export class WorkGate<E extends GatedWork<E> & Admitted<E>> {
+  readonly processGate: ProcessGate<E>
   readonly #waiting = new LinkedList<E>()
 
-  constructor({ limit, instead, isOurs, tuning, levels, onFailure }: TurnsParts) {
+  constructor({ limit, wrapLimiter, isOurs, tuning, levels, onFailure }: WorkGateParts) {
     const limiter = limiterOf(limit, { limitsByLoop: isOurs })
     const failOpen = new FailOpen({
-      stepAside: () => this.gate.stop(),
+      stepAside: () => this.processGate.stop(),
       startWaiting: () => this.turnAway(entry => entry.begin()),
       onFailure,
     })
-    this.gate = new ProcessGate<E>({
-      limiter: instead?.(limiter) ?? limiter,
+    this.processGate = new ProcessGate<E>({
+      limiter: wrapLimiter?.(limiter) ?? limiter,
       tuning,
       failOpen,
       level: levels ? entry => entry.level! : undefined,
@@ -57,7 +57,7 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
       start: entry => {
         // An entry is in one list at a time, and its permit adds it to another.
         this.#waiting.delete(entry)
-        failOpen.guard(() => this.gate.permit(entry, now()))
+        failOpen.guard(() => this.processGate.permit(entry, now()))
         entry.begin()
       },
       shed: (entry, reason) => {
@@ -69,32 +69,32 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
 
   /** Returns `wait` if a method of the entry is called later, or the reason for which the caller must shed it. */
   ask(entry: E): Decision {
-    const { gate } = this
-    if (gate.failOpen.isOpen) return 'start'
-    gate.load.offered(entry.arrivedAt)
+    const { processGate } = this
+    if (processGate.failOpen.isOpen) return 'start'
+    processGate.load.offered(entry.arrivedAt)
     try {
-      const decision = gate.ask(entry, entry.arrivedAt)
+      const decision = processGate.ask(entry, entry.arrivedAt)
       if (decision === 'wait') {
-        gate.load.waited()
+        processGate.load.waited()
         this.#waiting.add(entry)
       }
       return decision
     } catch (error) {
-      gate.failOpen.fail(error)
+      processGate.failOpen.fail(error)
       return 'start'
     }
   }
 
   leave(entry: E): void {
     this.#waiting.delete(entry)
-    this.gate.abandon(entry)
+    this.processGate.withdraw(entry)
   }
 
   /** Ends started work. @param answered whether its duration says something about the limit */
   end(entry: E, answered: boolean): void {
-    const { failOpen, permits } = this.gate
+    const { failOpen, permits } = this.processGate
     try {
-      if (answered && !entry.abandoned) permits.record(entry, now())
+      if (answered && !entry.abandoned) permits.answered(entry, now())
       else permits.drop(entry, now())
     } catch (error) {
       failOpen.fail(error)
@@ -103,13 +103,13 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
 
   /** Called when the caller no longer waits for started work, which continues. */
   giveUp(entry: E): void {
-    const { failOpen, permits } = this.gate
+    const { failOpen, permits } = this.processGate
     if (entry.inService) failOpen.guard(() => permits.giveUp(entry, now()))
   }
 
   /** Like {@link giveUp}, for all work that started before `atMs` and for which `which` returns true. */
   giveUpBefore(atMs: number, which: (entry: E) => boolean): void {
-    const { failOpen, permits } = this.gate
+    const { failOpen, permits } = this.processGate
     failOpen.guard(() => permits.giveUpBefore(atMs, now(), which))
   }
 
@@ -123,7 +123,7 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
 
   /** Sheds all waiting work, and all work that arrives later. */
   close(): void {
-    const { failOpen } = this.gate
-    if (!failOpen.isOpen) failOpen.guard(() => this.gate.inner.close())
+    const { failOpen } = this.processGate
+    if (!failOpen.isOpen) failOpen.guard(() => this.processGate.admission.close())
   }
 }

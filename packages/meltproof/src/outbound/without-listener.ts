@@ -9,9 +9,9 @@ import { warnOnce } from '../warnings.ts'
 const warn = warnOnce()
 
 /** Must be called before `emitter` emits `error`. */
-export function survives(emitter: EventEmitter, error: Error): void {
+export function keepFromEndingProcess(emitter: EventEmitter, error: Error): void {
   const { emit } = emitter
-  const told = function (this: EventEmitter, event: string | symbol, ...args: unknown[]): boolean {
+  const emitOrWarn = function (this: EventEmitter, event: string | symbol, ...args: unknown[]): boolean {
     if (event !== 'error' || args[0] !== error) return emit.call(this, event, ...args)
     try {
       return emit.call(this, event, ...args)
@@ -24,5 +24,5 @@ export function survives(emitter: EventEmitter, error: Error): void {
       return false
     }
   }
-  Object.defineProperty(emitter, 'emit', { value: told, configurable: true, writable: true })
+  Object.defineProperty(emitter, 'emit', { value: emitOrWarn, configurable: true, writable: true })
 }

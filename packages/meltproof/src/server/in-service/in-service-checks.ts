@@ -10,7 +10,7 @@ import { now } from '../../clock.ts'
 import { onHandlerEnd } from '../../request-notes.ts'
 import type { Scope } from '../../record.ts'
 import type { Exchange } from '../request/exchange.ts'
-import { announced, hasEnded, probeOf, streams, waitsForBody } from './streaming-responses.ts'
+import { announced, hasEnded, isStreaming, probeOf, waitsForBody } from './streaming-responses.ts'
 
 /** Checks take at most this share of the time, unless that would mean fewer than one check per LOOK_MAX_MS. */
 const LOOK_SHARE = 0.02
@@ -21,22 +21,22 @@ const UPLOAD_AFTER_MS = 20
 /** Each check covers at most this many streams without permits, round robin, so that thousands do not cost more. */
 const LOOKED_AT = 50
 
-export interface ReclaimParts {
+export interface InServiceChecksParts {
   readonly permits: Permits<Exchange>
   readonly streams: Streams
   readonly onUploadPaused: (exchange: Exchange) => void
   readonly onGone: (exchange: Exchange) => void
 }
 
-export class Reclaim {
-  readonly #parts: ReclaimParts
+export class InServiceChecks {
+  readonly #parts: InServiceChecksParts
   #lookAgainAt = 0
 
-  constructor(parts: ReclaimParts) {
+  constructor(parts: InServiceChecksParts) {
     this.#parts = parts
   }
 
-  reclaim(nowMs: number): void {
+  run(nowMs: number): void {
     if (nowMs < this.#lookAgainAt) return
     const { permits } = this.#parts
     permits.reclaim(nowMs)
@@ -49,7 +49,7 @@ export class Reclaim {
   /** Gives a permit again to each stream that lent its permit and works again. */
   #takeBack(nowMs: number): void {
     const { permits, streams } = this.#parts
-    streams.believe(nowMs)
+    streams.acceptDoubts(nowMs)
     let left = LOOKED_AT
     for (const exchange of permits.lent) {
       const stream = exchange.stream!
@@ -67,7 +67,7 @@ export class Reclaim {
     const { onGone, onUploadPaused, permits } = this.#parts
     const { request, response, startedAt } = exchange
     if (endedUnseen(exchange)) onGone(exchange)
-    else if (streams(exchange)) this.#lookAtStream(exchange, nowMs)
+    else if (isStreaming(exchange)) this.#lookAtStream(exchange, nowMs)
     else if (response?.headersSent !== true && nowMs - startedAt >= UPLOAD_AFTER_MS && waitsForBody(request)) {
       onUploadPaused(exchange)
       permits.drop(exchange, nowMs)
@@ -78,15 +78,15 @@ export class Reclaim {
     const { permits, streams } = this.#parts
     const response = exchange.response!
     if (hasEnded(response)) {
-      permits.record(exchange, nowMs)
+      permits.answered(exchange, nowMs)
       return
     }
     exchange.stream ??= this.#streamOf(exchange, response, nowMs)
     const { stream } = exchange
     if (stream.habit !== 'feed') stream.look(nowMs)
     const gives = streams.givesBack(stream, permits.mayDoubt)
-    if (gives === 'for good') permits.record(exchange, nowMs)
-    else if (gives === 'again') {
+    if (gives === 'for good') permits.answered(exchange, nowMs)
+    else if (gives === 'for now') {
       permits.lend(exchange, nowMs)
       stream.rests()
     }
@@ -103,7 +103,7 @@ export class Reclaim {
 
   /** Checks a response that began in the handler's first turn: with thousands of them, the next check is too late. */
   begun(exchange: Exchange, nowMs: number): void {
-    if (streams(exchange) && !hasEnded(exchange.response!)) this.#lookAtStream(exchange, nowMs)
+    if (isStreaming(exchange) && !hasEnded(exchange.response!)) this.#lookAtStream(exchange, nowMs)
   }
 
   /**

@@ -1,7 +1,7 @@
 /** Writes the findings of committed results of the lab again, from their measurements and with the current wording. */
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { type Said, saidOf } from '../../packages/lab/src/experiment/run-scenario.ts'
+import { type Wording, wordingOf } from '../../packages/lab/src/experiment/run-scenario.ts'
 import type { Scenario } from '../../packages/lab/src/experiment/scenario.ts'
 import type { ScenarioResult } from '../../packages/lab/src/report/result.ts'
 import { overload } from '../../packages/lab/src/scenarios/overload/overload.ts'
@@ -12,10 +12,10 @@ import { writeWhole } from '../../packages/lab/src/write-whole.ts'
  * @param scenarioOf returns undefined to leave a result unchanged
  * @param kept the parts of a result that keep their original wording
  */
-export function sayAgain(
+export function rewriteFindings(
   folder: string,
   scenarioOf: (result: ScenarioResult) => Scenario<unknown> | undefined,
-  kept: (result: ScenarioResult) => Partial<Said> = () => ({}),
+  kept: (result: ScenarioResult) => Partial<Wording> = () => ({}),
 ): void {
   for (const name of readdirSync(folder).filter(file => file.endsWith('.json'))) {
     const file = path.join(folder, name)
@@ -23,8 +23,8 @@ export function sayAgain(
     const { measured, ...result } = whole
     const scenario = scenarioOf(whole)
     if (scenario === undefined || measured === undefined) continue
-    const said = { ...saidOf(scenario, measured, result), ...kept(whole) }
-    writeWhole(file, `${JSON.stringify({ ...result, ...said, measured }, null, 1)}\n`)
+    const wording = { ...wordingOf(scenario, measured, result), ...kept(whole) }
+    writeWhole(file, `${JSON.stringify({ ...result, ...wording, measured }, null, 1)}\n`)
   }
 }
 

@@ -4,12 +4,15 @@ import { keptOf, toneOf } from '../report/standing.ts'
 
 /** A load with fewer counted seconds is not judged: one slow second would be too large a share of it. */
 export const LEAST_SECONDS = 5
-/** A second counts after this many seconds of the same load: by default, requests of an earlier load have ended. */
+/**
+ * A second counts after this many seconds of the same load. With the default timeout, requests of the earlier load have
+ * ended by then.
+ */
 const SETTLES_S = 2
 /** Maximum time for recovery after a decrease of the load, s: a server that needs longer does not recover. */
 const RECOVERS_S = 10
 
-export class Course {
+export class CountedSeconds {
   readonly #capacity: number
   readonly #before: (number | null)[] = []
   readonly #byLoad = new Map<number, { readonly seconds: number; readonly good: number }>()

@@ -13,19 +13,19 @@ import { UserError } from '../user-error.ts'
 const WAIT_MS = 5000
 const LOOK_MS = 25
 
-type Heeded = Pick<Context, 'signal' | 'line' | 'doubt'>
+type CheckContext = Pick<Context, 'signal' | 'line' | 'doubt'>
 
-export interface Hearing {
+export interface ProtectionCheck {
   readonly env: Readonly<Record<string, string>>
   /** @throws UserError if none of its servers is protected */
-  protection(app: Pick<RunningApp, 'name' | 'node' | 'ended' | 'check'>, context: Heeded): Promise<void>
+  run(app: Pick<RunningApp, 'name' | 'node' | 'ended' | 'check'>, context: CheckContext): Promise<void>
   close(): void
 }
 
-export async function listenForProtection(): Promise<Hearing> {
+export async function startProtectionCheck(): Promise<ProtectionCheck> {
   // A folder that only this user can read.
   const folder = mkdtempSync(path.join(tmpdir(), 'meltlab-watch-'))
-  const socketPath = path.join(folder, 'told.sock')
+  const socketPath = path.join(folder, 'watch.sock')
   const connections = new Set<net.Socket>()
   /** A process that loads meltproof/register has connected, so it is Node. */
   let isNode = false
@@ -44,7 +44,7 @@ export async function listenForProtection(): Promise<Hearing> {
   await once(server, 'listening')
   return {
     env: { MELTPROOF_WATCH: socketPath },
-    async protection(app, { signal, line, doubt }) {
+    async run(app, { signal, line, doubt }) {
       for (const until = Date.now() + WAIT_MS; !isProtected && Date.now() < until && app.ended() === undefined; ) {
         await sleep(LOOK_MS, undefined, { signal })
       }

@@ -1,10 +1,10 @@
-/** The turns of runs and calls: a turn without a permit, and a waiting turn that fails to get one. */
+/** Runs and calls at their gate: work without a permit, and waiting work that fails to get one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GATE_TUNING } from '../src/admission/gate.ts'
-import { Turn, Turns } from '../src/turns.ts'
+import { GatedWork, WorkGate } from '../src/work-gate.ts'
 
-class One extends Turn<One> {
+class One extends GatedWork<One> {
   readonly answerBy = Number.POSITIVE_INFINITY
   begun = false
   begin(): void {
@@ -16,8 +16,8 @@ class One extends Turn<One> {
 }
 
 const failures: unknown[] = []
-const turns = (): Turns<One> =>
-  new Turns<One>({
+const gateOfOne = (): WorkGate<One> =>
+  new WorkGate<One>({
     limit: 1,
     isOurs: true,
     tuning: GATE_TUNING,
@@ -25,20 +25,20 @@ const turns = (): Turns<One> =>
     onFailure: error => failures.push(error),
   })
 
-test('a turn that began without a permit does not count as abandoned', () => {
+test('work that began without a permit does not count as abandoned', () => {
   const nested = new One()
-  turns().giveUp(nested)
+  gateOfOne().giveUp(nested)
   assert.equal(nested.abandoned, false)
 })
 
-test('a waiting turn starts even if giving it a permit throws', async () => {
-  const here = turns()
+test('waiting work starts even if giving it a permit throws', async () => {
+  const gate = gateOfOne()
   const [first, second] = [new One(), new One()]
-  assert.deepEqual([here.ask(first), here.ask(second)], ['start', 'wait'])
-  here.gate.permits.give = () => {
+  assert.deepEqual([gate.ask(first), gate.ask(second)], ['start', 'wait'])
+  gate.processGate.permits.give = () => {
     throw new Error('ours')
   }
-  here.end(first, true)
+  gate.end(first, true)
   await new Promise(resolve => setImmediate(() => setImmediate(resolve)))
   assert.equal(second.begun, true)
   assert.equal(failures.length, 1)

@@ -1,6 +1,6 @@
 /**
- * Errors of meltproof end no process that would otherwise continue. Each app has no error listener and runs in a child
- * process, unprotected and with limits that expire.
+ * An error of meltproof does not end a process that would otherwise continue. Each app has no error listener and runs
+ * in a child process, unprotected and with limits that expire.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lowered, standingCapacity, whyNotStill } from '../bench/lib/standing-still.ts'
+import { lowered, steadyCapacity, whyUnsteady } from '../bench/lib/steady-load.ts'
 import type { SecondResult } from '../packages/lab/src/melt/measured.ts'
 import { agree } from '../packages/lab/src/melt/no-verdict.ts'
 
@@ -13,7 +13,7 @@ const second = (admittedP50Ms: number, goodput = 100): SecondResult => ({
   ...{ unsent: 0, admittedP50Ms, admittedP99Ms: 2 * admittedP50Ms },
 })
 const why = (...mediansMs: number[]): string | undefined =>
-  whyNotStill(
+  whyUnsteady(
     mediansMs.map(ms => second(ms)),
     SLO_MS,
   )
@@ -24,8 +24,8 @@ test('a load is steady if each second is answered in time and the median respons
   // A short answer may take several times as long, for example during a garbage collection.
   assert.equal(why(5, 5, 40, 45), undefined)
   assert.equal(why(20, 80, 140, 200), 'its median answer went from 50 to 170 ms')
-  assert.equal(whyNotStill([second(5), second(5, 98), second(5), second(5)], SLO_MS), 'it was late in 1 of 4 seconds')
-  assert.equal(whyNotStill([second(5), second(5, 99)], SLO_MS), undefined)
+  assert.equal(whyUnsteady([second(5), second(5, 98), second(5), second(5)], SLO_MS), 'it was late in 1 of 4 seconds')
+  assert.equal(whyUnsteady([second(5), second(5, 99)], SLO_MS), undefined)
 })
 
 test('a lowered capacity is the highest that the search distinguishes from the old one', () => {
@@ -49,17 +49,17 @@ const appOf = (most: number) => {
 
 test('the capacity is lowered step by step until 0.8x of it is steady, with reasons', async () => {
   const plenty = appOf(100)
-  assert.deepEqual(await standingCapacity(plenty, 110), { capacity: 110, lowered: [], stands: true })
+  assert.deepEqual(await steadyCapacity(plenty, 110), { capacity: 110, lowered: [], isSteady: true })
   assert.deepEqual(plenty.asked, [88])
-  const { capacity, lowered: why, stands } = await standingCapacity(appOf(80), 116)
-  assert.equal(stands, true)
+  const { capacity, lowered: why, isSteady } = await steadyCapacity(appOf(80), 116)
+  assert.equal(isSteady, true)
   assert.ok(capacity <= 100 && capacity > 100 / 1.1, `${capacity}`)
   assert.equal(why.length, 2)
   assert.match(why[0]!, /^at 93\/s its median answer went from \d+ to \d+ ms$/)
 })
 
 test('the capacity is not lowered below a third', async () => {
-  const { capacity, stands } = await standingCapacity(appOf(1), 100)
-  assert.equal(stands, false)
+  const { capacity, isSteady } = await steadyCapacity(appOf(1), 100)
+  assert.equal(isSteady, false)
   assert.ok(capacity >= 30 && capacity < 34, `${capacity}`)
 })

@@ -15,7 +15,7 @@ interface Response extends ServerResponse {
 }
 
 /** True if the answer has begun; false after the client has left and, in a dry run, after the handler has ended. */
-export function streams({ response, shadowMs, abandoned }: Exchange): boolean {
+export function isStreaming({ response, shadowMs, abandoned }: Exchange): boolean {
   return response?.headersSent === true && !abandoned && (shadowMs === undefined || shadowMs < 0)
 }
 
