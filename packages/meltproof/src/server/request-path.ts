@@ -528,6 +528,9 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
       const { times } = exchange
       const connection = this.#connectionOf(exchange)
       if (connection?.current === exchange) connection.current = undefined
+      const waiting = connection?.waiting
+      // Node now starts the timeout of an idle connection.
+      if (waiting !== undefined && waiting !== exchange) this.#queues.wait(connection!, waiting)
       const pipelined = connection?.overlapping?.delete(exchange) === true
       if (times !== undefined) requestObserver()?.publish(this.#source, exchange, nowMs)
       if ((exchange.resume !== undefined && this.#leftWaiting(exchange)) || exchange.abandoned) return
@@ -558,6 +561,9 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     if (overlapping !== undefined) for (const exchange of [...overlapping]) this.#end(exchange)
     // Node does not close this response, because the app has detached the connection.
     if (connection.current !== undefined) this.#end(connection.current)
+    if (!connection.handedOver) return
+    const { inService } = this.processGate.permits
+    for (const exchange of inService.find(each => this.#connectionOf(each) === connection)) this.#end(exchange)
   }
 
   /** Handles a connection that uses another protocol from now on. */

@@ -8,6 +8,7 @@ import { once } from 'node:events'
 import http, { type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { protect } from '../../src/index.ts'
 import { block } from '../block.ts'
 import { eventually, Holding, startGated } from './harness.ts'
@@ -34,6 +35,37 @@ describe('a request that waits', () => {
       'all is over',
       () => service.requestPath.stats().inflight === 0 && service.requestPath.stats().queued === 0,
     )
+  })
+
+  it('is not ended by server.timeout, which applies again once its handler runs', async () => {
+    const service = await occupied()
+    service.server.timeout = 60
+    const client = (await service.connect()).get('/waits')
+    await eventually('it waits', () => service.requestPath.stats().queued === 1)
+    await sleep(150)
+    service.inService.response.end()
+    const { request, response } = await service.holding.take('/waits')
+    assert.equal(request.socket.timeout, 60)
+    response.end('served')
+    assert.equal((await client.answer()).body, 'served')
+  })
+
+  it('is not ended by the timeout of an idle connection if it was pipelined behind another', async () => {
+    const service = await occupied()
+    Object.assign(service.server, { keepAliveTimeout: 30, keepAliveTimeoutBuffer: 0 })
+    const second = (await service.connect()).get('/second')
+    await eventually('the second one waits', () => service.requestPath.stats().queued === 1)
+    service.first.get('/third')
+    await eventually('the third one waits', () => service.requestPath.stats().queued === 2)
+    service.inService.response.end('first')
+    assert.equal((await service.first.answer()).body, 'first')
+    const { response } = await service.holding.take('/second')
+    // Node 22 adds a second to the timeout.
+    await sleep(1200)
+    response.end('second')
+    assert.equal((await second.answer()).body, 'second')
+    ;(await service.holding.take('/third')).response.end('third')
+    assert.equal((await service.first.answer()).body, 'third')
   })
 
   for (const [what, head, body] of [

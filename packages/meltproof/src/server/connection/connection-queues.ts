@@ -21,12 +21,11 @@ export class ConnectionQueues<R extends ConnectionRequest> {
 
   wait(connection: Connection<R>, request: R): void {
     connection.keepContext()
-    connection.stopEveryIdleTimeout(this.#server)
+    connection.stopTimeouts(this.#server)
     connection.waiting = request
     this.add(connection)
   }
 
-  /** Also called for a connection whose 503 is delayed. */
   add(connection: Connection<R>): void {
     markBusy(connection.socket)
     this.connections.add(connection)
@@ -40,6 +39,7 @@ export class ConnectionQueues<R extends ConnectionRequest> {
   next(connection: Connection<R>): void {
     connection.waiting = undefined
     markIdle(connection.socket)
+    connection.startTimeout()
     if (connection.behind.length === 0) this.connections.delete(connection)
     // The call is deferred: the gate is deciding, and a thousand connections would nest a thousand calls.
     else if (this.#due.push(connection) === 1) setImmediate(this.#nextOfAll)
@@ -50,6 +50,7 @@ export class ConnectionQueues<R extends ConnectionRequest> {
     connection.waiting = undefined
     connection.behind = []
     markIdle(connection.socket)
+    connection.startTimeout()
     this.connections.delete(connection)
     return waiting === undefined ? behind : [waiting, ...behind]
   }

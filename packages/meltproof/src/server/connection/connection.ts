@@ -4,13 +4,7 @@ import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import { requests } from '../../channels.ts'
 import type { Linked } from '../../linked-list.ts'
 import type { AnswerKind } from './answer-kind.ts'
-import {
-  CONNECTION,
-  type SocketConnection,
-  type HttpSocket,
-  DISCARDED_REQUEST,
-  type OnIncoming,
-} from './http-socket.ts'
+import { CONNECTION, type HeadConnection, type HttpSocket, DISCARDED_REQUEST, type OnIncoming } from './http-socket.ts'
 import { hookHeadersComplete } from './parser-head.ts'
 
 export interface ConnectionRequest {
@@ -31,7 +25,7 @@ export interface HeadHandler<R extends ConnectionRequest> {
 }
 
 export class Connection<R extends ConnectionRequest = ConnectionRequest>
-  implements SocketConnection, Linked<Connection<R>>
+  implements HeadConnection, Linked<Connection<R>>
 {
   readonly socket: HttpSocket
   readonly handOn: OnIncoming
@@ -52,6 +46,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
   after: Connection<R> | undefined
   /** True while the socket has an idle timeout that meltproof set, and that Node does not stop. */
   #ownIdleTimeout = false
+  #stoppedTimeoutMs = 0
   /** Bits of {@link PAUSES}: the reasons not to read the socket. */
   #pausedFor = 0
   #context: AsyncResource | undefined
@@ -136,9 +131,19 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
     this.socket.setTimeout(server.timeout || 0)
   }
 
-  stopEveryIdleTimeout(server: Server): void {
-    if (this.socket.timeout && this.socket.timeout === idleTimeoutMs(server)) this.#ownIdleTimeout = true
+  /** Also stops the app's timeout: it cannot be extended while a request waits, as some 'request' listeners do. */
+  stopTimeouts(server: Server): void {
+    const { socket } = this
+    if (socket.timeout && socket.timeout === idleTimeoutMs(server)) this.#ownIdleTimeout = true
     this.stopIdleTimeout(server)
+    if (!socket.timeout) return
+    this.#stoppedTimeoutMs = socket.timeout
+    socket.setTimeout(0)
+  }
+
+  startTimeout(): void {
+    if (this.#stoppedTimeoutMs > 0 && !this.socket.timeout) this.socket.setTimeout(this.#stoppedTimeoutMs)
+    this.#stoppedTimeoutMs = 0
   }
 
   get isMidBody(): boolean {

@@ -2,13 +2,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
-export interface SocketConnection {
+export interface HeadConnection {
   /** True once the connection's last answer has begun: later data is not a request (RFC 9112 section 9.6). */
   closing: boolean
   /** `refuse` is called for each GET of HTTP/1.1 that is not an upgrade, and returns true when it has answered. */
-  readonly path: {
-    refuse(on: SocketConnection, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean
-  }
+  readonly path: { refuse(on: HeadConnection, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean }
 }
 
 /** Key on a socket: parsers outlive sockets. For short connections a WeakMap costs as much as the rest of meltproof. */
@@ -27,7 +25,7 @@ export interface Parser {
 }
 
 export interface HttpSocket extends Socket {
-  [CONNECTION]?: SocketConnection
+  [CONNECTION]?: HeadConnection
   parser?: Parser | null
   _httpMessage?: object | null
   _paused?: boolean

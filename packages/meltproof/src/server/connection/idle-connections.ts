@@ -1,9 +1,8 @@
 /**
  * Closes idle connections while the server drains: those without a request, on which no byte has moved for some time. A
  * request that the client sends at that moment is lost (RFC 9112 section 9.6). So a connection stays open while its
- * client may use it: for the server's `keepAliveTimeout`, which Node sends (`Keep-Alive: timeout=`). A client that has
- * never sent a request has not received that time; its connection is closed after UNUSED_MS, or earlier if the server
- * receives no requests.
+ * client may use it: for the server's `keepAliveTimeout`, which Node sends (`Keep-Alive: timeout=`). A client without a
+ * request so far does not know that time; its connection is closed after UNUSED_MS, or earlier if no requests arrive.
  */
 import type { Server } from 'node:http'
 import { type Connection, idleTimeoutMs } from './connection.ts'

@@ -117,10 +117,8 @@ function planListen(server: ServerInternals, at: ListenAddress, fd: unknown): ((
     const why = 'cluster workers share the listening socket of the primary process, which only accepts connections'
     return printsForCluster() ? why : undefined
   }
-  if (server._handle) return 'the server listens on a handle that another module created'
-  if (typeof fd === 'number' && fd >= 0) return 'the server listens on an inherited file descriptor'
-  if (at.port < 0) return 'the server listens on a Unix socket or named pipe'
-  if (!canShareAddresses()) return undefined
+  // A handle of another module, an inherited file descriptor, a Unix socket or a named pipe is one socket by nature.
+  if (server._handle || (typeof fd === 'number' && fd >= 0) || at.port < 0 || !canShareAddresses()) return undefined
   // A rolling restart shares the port on purpose, and for port 0 the kernel picks a free one.
   if (at.flags & REUSE_PORT || at.port === 0) return () => undefined
 

@@ -153,7 +153,7 @@ export class Shedding {
     }
     connection.delayedAnswer = kind
     queues.add(connection)
-    if ((connection.socket.timeout ?? 0) < 2 * MOST_HELD_MS) connection.stopEveryIdleTimeout(this.#server)
+    if ((connection.socket.timeout ?? 0) < 2 * MOST_HELD_MS) connection.stopTimeouts(this.#server)
     this.held.hold(connection, nowMs)
   }
 }

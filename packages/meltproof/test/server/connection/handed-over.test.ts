@@ -55,6 +55,17 @@ describe('a socket that is sent to another process', () => {
     for (const client of idle) client.destroy()
   })
 
+  it('is forgotten, and so is its request for an upgrade that no listener accepts', async () => {
+    const service = await startGated(() => undefined, { limit: 1000 })
+    handsOver(service)
+    for (let i = 0; i < 60; i++) {
+      const client = (await service.connect()).get('/', 'Connection: Upgrade', 'Upgrade: websocket')
+      assert.equal((await client.answer()).body, 'child')
+    }
+    const inService = [...service.requestPath.processGate.permits.inService].length
+    assert.ok(inService <= 20, `${inService} requests are in service`)
+  })
+
   it('is forgotten after its upgrade, too', async () => {
     const service = await startGated(() => undefined)
     service.server.on('upgrade', (_request, socket) => child.send('socket', socket as Socket))
