@@ -19,6 +19,9 @@ import { Pool } from './pool.ts'
 import { Random } from './random.ts'
 import type { Step, Workload } from './workload.ts'
 
+/** The arguments return cumulative times of the event loop, ms. */
+export type MakesLimiter = (busyMs: () => number, cpuMs: () => number) => Limiter
+
 export interface InstanceOptions {
   /** CPU of one shed (parse, decide, write), ms. @default 0.008 */
   readonly shedCostMs?: number
@@ -26,7 +29,7 @@ export interface InstanceOptions {
   readonly parseCostMs?: number
   readonly tuning?: GateTuning
   /** Undefined disables admission. */
-  readonly limiter: ((busyMs: () => number) => Limiter) | undefined
+  readonly limiter: MakesLimiter | undefined
   /**
    * Replaces the limiter. Decides whether to admit a request after it waited this long for its head to be read. It may
    * use the work of the handlers, which no real admission can see. @default admits all
@@ -154,7 +157,10 @@ export class Instance<R extends InstanceRequest> {
     })
     this.#known = new KnownKinds(seed)
     this.#abandoned = new Abandoned(this.#stays)
-    this.limiter = limiter?.(() => loop.busyMs)
+    this.limiter = limiter?.(
+      () => loop.busyMs,
+      () => loop.cpuMs,
+    )
     if (this.limiter === undefined) return
     const gate: Gate<R> = new Gate<R>(
       this.limiter,

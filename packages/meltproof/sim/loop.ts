@@ -14,6 +14,8 @@ export class Loop {
   nowMs = 0
   /** Cumulative time spent running tasks, as `eventLoopUtilization().active` counts it: stolen time included. */
   busyMs = 0
+  /** Cumulative CPU time of tasks, ms. */
+  cpuMs = 0
   /** Turns so far. */
   turns = 0
   readonly #core: Core
@@ -55,6 +57,7 @@ export class Loop {
     const wall = this.#core(this.nowMs, ms)
     this.nowMs += wall
     this.busyMs += wall
+    this.cpuMs += ms
   }
 
   /** When the next task is due; Infinity when none is left. */

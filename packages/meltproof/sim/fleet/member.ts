@@ -3,8 +3,7 @@ import { Advice } from '../../src/haproxy/advice.ts'
 import { type LoadReport, loadReport } from '../../src/server/response/load-report.ts'
 import { SteadyLoad } from '../../src/server/response/steady-load.ts'
 import type { GateTuning } from '../../src/admission/gate.ts'
-import type { Limiter } from '../../src/admission/limiter/limiter.ts'
-import { arriving, Instance, type InstanceRequest } from '../instance.ts'
+import { arriving, Instance, type InstanceRequest, type MakesLimiter } from '../instance.ts'
 import { Loop } from '../loop.ts'
 import { Random } from '../random.ts'
 import type { Workload } from '../workload.ts'
@@ -32,7 +31,7 @@ export interface FleetRequest extends InstanceRequest {
 
 export interface Process {
   readonly workload: Workload
-  readonly limiter: ((busyMs: () => number) => Limiter) | undefined
+  readonly limiter: MakesLimiter | undefined
   readonly tuning?: GateTuning
 }
 

@@ -1,6 +1,8 @@
 /** All limiters that are compared. The one that meltproof ships comes first. */
 import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limiter.ts'
-import { fixedLimit, type Limiter } from '../../src/admission/limiter/limiter.ts'
+import { fixedLimit } from '../../src/admission/limiter/limiter.ts'
+import { LIMITER_TUNING } from '../../src/admission/limiter/tuning.ts'
+import type { MakesLimiter } from '../instance.ts'
 import { AimdCodelLimiter } from './aimd-codel.ts'
 import { BbrLimiter } from './bbr.ts'
 import { BreakwaterLimiter } from './breakwater.ts'
@@ -10,8 +12,8 @@ import { Gradient2Limiter } from './gradient2.ts'
 import { SimpleLimiter } from './simple.ts'
 import { VegasLimiter } from './vegas.ts'
 
-export const LIMITERS: Readonly<Record<string, (busyMs: () => number) => Limiter>> = {
-  meltproof: busyMs => new ConcurrencyLimiter(busyMs),
+export const LIMITERS: Readonly<Record<string, MakesLimiter>> = {
+  meltproof: (busyMs, cpuMs) => new ConcurrencyLimiter(busyMs, LIMITER_TUNING, cpuMs),
   simple: busyMs => new SimpleLimiter(busyMs),
   Vegas: () => new VegasLimiter(),
   Gradient2: () => new Gradient2Limiter(),

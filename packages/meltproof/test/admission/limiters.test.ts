@@ -31,7 +31,10 @@ for (const [name, make] of Object.entries(LIMITERS)) {
       fc.property(fc.array(event, { maxLength: 400, size: 'max' }), events => {
         let [nowMs, busyMs] = [0, 0]
         const inService: { readonly startedAt: number; readonly ticket: Ticket | undefined }[] = []
-        const limiter = make(() => busyMs)
+        const limiter = make(
+          () => busyMs,
+          () => busyMs,
+        )
         for (const each of events) {
           if (each === 'admit') {
             limiter.admitted(nowMs)

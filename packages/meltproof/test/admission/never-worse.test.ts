@@ -5,7 +5,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limiter.ts'
+import { LIMITER_TUNING } from '../../src/admission/limiter/tuning.ts'
 import { cold, MACHINES } from '../../sim/cold-starts.ts'
+import { type Core, stolenSlices } from '../../sim/core.ts'
+import type { Random } from '../../sim/random.ts'
 import { CPU5, cpu5, waits } from '../../sim/scenarios.ts'
 import { type SimResult, simulate } from '../../sim/service.ts'
 import type { Cohort, Step, Workload } from '../../sim/workload.ts'
@@ -15,7 +18,10 @@ const idle = (): number => 0
 const burst = (clients: number, atMs = 1000, kind = 0): Cohort => ({ atMs, clients, requests: 1, kind: () => kind })
 
 function both(workload: Workload, seconds: number, seed: number): { bare: SimResult; ours: SimResult } {
-  const ours = simulate(workload, { seconds, seed, limiter: busyMs => new ConcurrencyLimiter(busyMs) })
+  const ours = simulate(workload, {
+    ...{ seconds, seed },
+    limiter: (busyMs, cpuMs) => new ConcurrencyLimiter(busyMs, LIMITER_TUNING, cpuMs),
+  })
   return { bare: simulate(workload, { seconds, seed, limiter: undefined }), ours }
 }
 
@@ -114,6 +120,17 @@ describe('an overload from a cold start', () => {
       const late = ours.seconds.reduce((sum, second) => sum + second.late, 0)
       assert.equal(late, 0, `seed ${seed}`)
       assert.ok(ours.good > 1.5 * bare.good, `seed ${seed}: ${ours.good} in time, bare ${bare.good}`)
+    }
+  })
+
+  // Handlers begin with an asynchronous call, so starting them costs little, and hundreds start within a turn's budget.
+  it('keeps most of the capacity if another process has half of the core', () => {
+    const steps = (): Step[] => ['yield', ...cpu5()]
+    for (const seed of SEEDS) {
+      const core = (random: Random): Core => stolenSlices(random, { everyMs: 4, forMs: 4 })
+      const { ours } = both({ rate: () => 5 * CPU5, steps, core }, 6, seed)
+      const kept = ours.good / (6 * (CPU5 / 2))
+      assert.ok(kept > 0.7, `seed ${seed}: ${kept} of the capacity`)
     }
   })
 })
