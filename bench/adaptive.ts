@@ -4,12 +4,12 @@
  *
  *   node bench/adaptive.ts [--rounds 3] [--only melts,...]
  *
- * The dependency has a pool of 10 connections of 50 ms: 200 answers/s. Its callers wait for 1 s at most. Each run is 2
- * s of 100 calls/s, 5 s of trouble, and 4 s of 100 calls/s. Goodput: good answers per second during the trouble.
- * Recovery: time from the end of the trouble until 90 % of the calls of 500 ms are answered. Calls: how many reached
- * the dependency during the trouble. The limiter was developed with the results of `melts`; the other cases were
- * written before they were first run. It also measures origins that refuse excess calls (lib/refusing.ts), and compares
- * several fixed limits.
+ * The dependency has a pool of 10 connections, each of which answers in 50 ms: 200 answers/s. Its callers wait for 1 s
+ * at most. Each run is 2 s of 100 calls/s, 5 s of trouble, and 4 s of 100 calls/s. Goodput: good answers per second
+ * during the trouble. Recovery: time from the end of the trouble until there are good answers to 90 % of the calls in
+ * a window of 500 ms. Calls: how many reached the dependency during the trouble. The limiter was developed with the
+ * results of `melts`; the other cases were written before they were first run. The script also measures origins that
+ * refuse excess calls (lib/refusing.ts), and compares several fixed limits.
  *
  * With --only, the other results stay. Writes bench/results/adaptive.json and docs/benchmarks-adaptive.md.
  */

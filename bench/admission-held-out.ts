@@ -1,34 +1,39 @@
 /**
- * Measures limiters on each set of simulated scenarios, and the same services bare. Virtual time. All sets take about
- * 20 s a seed on two cores, and twice that after a file of the simulator has changed, because bare runs are cached in
- * runs/.
+ * Measures limiters on sets of simulated scenarios, and the same services bare, in virtual time. All sets take about
+ * 20 s per seed on two cores. After a change of the simulator they take twice that, because the cached bare runs in
+ * runs/ are no longer valid.
  *
  *   node bench/admission-held-out.ts [--seeds 1,2,3] [--quick] [--each] [--broken] [--limiter Vegas,Gradient2]
  *      [--set tuned,cold,development,held-out,unseen,fresh,mixed,thirty,uneven,uneven-held-out,mixed-held-out]
  *      [--final] [--only TEXT] [--threads 2] [--json FILE] [--write]
  *   node bench/admission-held-out.ts --compare BEFORE.json AFTER.json
  *
- * - tuned: sim/scenarios.ts. - cold: sim/cold-starts.ts. - development: sim/development.ts.
+ * - tuned: sim/scenarios.ts
+ * - cold: sim/cold-starts.ts
+ * - development: sim/development.ts
  * - held-out: sim/held-out.ts, written before any result was seen. Three changes were made after its results were seen.
- * - unseen: sim/unseen.ts, by an author who had not read the limiter, before it ran on them. One change (to the
- *   treatment of a halt, see LimitReason) was made after its results were first seen.
- * - fresh: sim/fresh.ts, by a second author who had not read the limiter, and committed before it ran on them.
- * - thirty: sim/thirty.ts, by a third author who had not read the limiter, and committed before it ran on them.
- * - uneven, uneven-held-out: sim/uneven.ts, dependencies of uneven pace. The second was committed before the limiter
- *   ran on it.
- * - mixed, mixed-held-out: sim/mixed.ts and sim/mixed-held-out.ts, mixes on one path, committed before the limiter ran
- *   on them. The second is for the final judgement: it runs only with `--final`, or when `--set` names it.
+ * - unseen: sim/unseen.ts, written by an author who had not read the limiter, before the limiter ran on its scenarios.
+ *   One change (to the treatment of a halt, see LimitReason) was made after its results were first seen.
+ * - fresh: sim/fresh.ts, written by a second such author, and committed before the limiter ran on its scenarios.
+ * - thirty: sim/thirty.ts, written by a third such author, and committed before the limiter ran on its scenarios.
+ * - uneven: sim/uneven.ts, dependencies whose speed varies.
+ * - uneven-held-out: sim/uneven.ts, more of them, committed before the limiter ran on them.
+ * - mixed: sim/mixed.ts, mixes of cheap and expensive requests on one path, committed before the limiter ran on them.
+ * - mixed-held-out: sim/mixed-held-out.ts, more such mixes, for the final judgement, also committed before the limiter
+ *   ran on them. They run only with `--final`, or if `--set` names them.
  *
- * Goodput is the share of what perfect admission would answer within a second, the mean of the seeds. Where capacity
- * suffices, the worst seed counts, and a scenario sheds falsely above 0.2 %. bench/lib/yardsticks.ts defines the rules.
+ * Goodput is the share of what perfect admission would answer within a second, averaged over the seeds. Where capacity
+ * suffices, no request should be shed: a scenario sheds falsely if its worst seed sheds more than 0.2 %.
+ * bench/lib/yardsticks.ts defines the rules.
  *
  * --quick    seed 1, and no scenario of more than 90 s
- * --each     a table of every scenario; --broken: only of those that break a rule
+ * --each     a table of all scenarios
+ * --broken   a table of the scenarios that break a rule
  * --only     scenarios whose name contains TEXT
- * --limiter  rivals (sim/limiters) behind the same gate and queue
+ * --limiter  other limiters (sim/limiters) behind the same gate and queue
  * --json     writes the figures to FILE
  * --write    writes bench/results/admission-yardsticks.json and docs/admission-yardsticks.md
- * --compare  lists the scenarios whose figures differ by more than a point, or that break other rules
+ * --compare  lists the scenarios whose figures differ by more than a percentage point, or that break other rules
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'

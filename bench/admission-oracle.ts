@@ -1,12 +1,14 @@
 /**
- * Checks whether the ideals of the mixes on one path are honest. An oracle sees which handlers contend (wait for the
- * core, a connection or a lock). It admits a request while fewer than n handlers contend and the request has waited
- * less than 10 n ms for the loop; n is the best value for the scenario. No admission can see that, but no admission can
- * distinguish operations either. Virtual time; some minutes.
+ * Can an oracle do better than the ideals of the mixed scenarios (sim/mixed.ts)? If so, the ideals are too low. The
+ * oracle sees which handlers contend (wait for the core, a connection or a lock). It admits a request while fewer than
+ * n handlers contend and the request has waited less than 10 n ms for the loop; n is the best value for the scenario.
+ * No real limiter can see which handlers contend. Like a real one, the oracle cannot tell operations apart. The script
+ * runs in virtual time and takes some minutes.
  *
  *   node bench/admission-oracle.ts [--set mixed,mixed-held-out] [--seeds 1]
  *
- * For each scenario: bare; the best oracle whose late answers are at most 3 % of the offered requests; the best of all.
+ * For each scenario it prints the bare service, the best oracle whose late answers are at most 3 % of the offered
+ * requests, and the best oracle of all.
  */
 import type { Census } from '../packages/meltproof/sim/census.ts'
 import { shareOfIdeal } from '../packages/meltproof/sim/figures.ts'

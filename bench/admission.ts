@@ -1,13 +1,13 @@
 /**
- * Measures the worth of each rule and each constant of admission: every variant is the source with one edit, on the
- * simulated scenarios (all sets but the final one, lib/measured-run.ts). Virtual time; 25 s of one core per variant and
- * seed.
+ * Measures what each rule and each constant of admission contributes. Each variant is the source with one edit. It runs
+ * on all sets of simulated scenarios except the final one (lib/measured-run.ts), in virtual time, which takes 25 s of
+ * one core per variant and seed.
  *
  *   npm run bench:admission [-- --seeds 1,2] [--constants 1] [--only samples,fell] [--threads 2] [--write]
  *
  * `--seeds` applies to the rules, `--constants` to the constants. Writes bench/results/admission.json, which keeps the
- * earlier measurements, and docs/admission-curves.md from it. `--write` measures nothing. bench/admission-held-out.ts
- * compares with other limiters.
+ * earlier measurements, and docs/admission-curves.md from it. `--write` measures nothing and writes only the page.
+ * bench/admission-held-out.ts compares meltproof with other limiters.
  */
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'

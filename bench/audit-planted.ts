@@ -1,11 +1,12 @@
 /**
- * How many planted causes does `meltlab audit` find, and what does it find in clean apps? A seed draws mixes of five of
- * the twenty causes (lib/planted-app.mjs), with node:http, Express and Fastify round robin. Two clean apps follow.
+ * How many planted causes does `meltlab audit` find, and what does it find in clean apps? The seed selects five of the
+ * twenty causes (lib/planted-app.mjs) for each mix; the mixes use node:http, Express and Fastify round robin. Two clean
+ * apps follow.
  *
  *   node bench/audit-planted.ts [--mixes 24] [--seed 1] [--dry]
  *
- * It should find 95 % of the planted causes, and report no other cause. Exit code 3 otherwise.
- * Writes bench/results/audit-planted.json unless --dry. Build first; about twenty seconds a mix.
+ * Bars: it finds 95 % of the planted causes, and reports no other cause. Exit code 3 if a bar is missed. Writes
+ * bench/results/audit-planted.json unless --dry. Build first. A mix takes about twenty seconds.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

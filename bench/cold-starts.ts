@@ -1,9 +1,10 @@
 /**
- * Simulates 192 cold starts below the capacity, bare and protected: handlers of 0.5 to 6 ms that take 2 to 10 times as
- * long at first, and approach that time over 50 to 1,200 requests. Prints in how many of them protection costs answers
- * in time, and how many requests it sheds where a bare process answers all of them in time.
+ * Simulates 192 cold starts below the capacity, bare and protected. The handlers take 0.5 to 6 ms once they are warm.
+ * At first they take 2 to 10 times as long, and become warm over 50 to 1,200 requests. Prints in how many cases there
+ * are fewer answers in time with protection than without, and how many requests are shed where a bare process answers
+ * all of them in time.
  *
- *   --list  also prints each case in which it costs answers in time
+ *   --list  also prints each case with fewer answers in time
  */
 import { ConcurrencyLimiter } from '../packages/meltproof/src/admission/limiter/concurrency-limiter.ts'
 import { simulate } from '../packages/meltproof/sim/service.ts'

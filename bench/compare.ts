@@ -2,13 +2,13 @@
  * Checks how often `meltlab compare` reports a difference between equal programs, and how often it detects that one
  * program is 5 % slower.
  *
- *   node bench/compare.ts [rounds]             a hundred comparisons of a program with itself, and a hundred with one that is
- *                                              5 % slower, on made-up machines whose noise is assumed
+ *   node bench/compare.ts [rounds]             a hundred comparisons of a program with itself, and a hundred with one
+ *                                              that is 5 % slower, on simulated machines with assumed noise
  *   node bench/compare.ts --real [minutes]     the same with a real server on this machine, in blocks of 10 and of 20
  *                                              rounds, until the time is up
  *
- * Exit code 1 when more than 5 of 100 comparisons of a program with itself show any difference, or when fewer than 9 in
- * 10 of the changes of 5 % are found (on made-up machines: on those that scatter by up to 2 %).
+ * Exit code 1 if more than 5 of 100 comparisons of a program with itself show any difference, or if fewer than 9 in 10
+ * of the changes of 5 % are found (of the simulated machines, only those that scatter by up to 2 % must find them).
  */
 import { resultOf } from '../packages/lab/src/compare/comparable.ts'
 import { type Comparison, compare, type Side } from '../packages/lab/src/compare/compare.ts'

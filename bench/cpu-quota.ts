@@ -2,18 +2,18 @@
  * Measures one server in a control group that limits it to a share of a core: good answers, late answers and sheds,
  * CPU, and the time for which it was throttled. Alternating arms: bare; under register; the same without a limit; with
  * the requests of a fleet (`told`: load reports and agent checks); and with metrics too (`measured`). Loads are
- * percents of the capacity of the bare server at the same share, which is searched before and measured again after.
- * Needs root, and a cpu cgroup (version 1 or 2). Build first.
+ * percentages of the bare server's capacity at the same share. This capacity is searched before the rounds and measured
+ * again after them. Needs root, and a cpu cgroup (version 1 or 2). Build first.
  *
  *   node bench/cpu-quota.ts [--rounds 2] [--seconds 10] [--share 50,25,22] [--load 50,90,200] [--period 100]
  *     [--arms bare,protected,told,measured] [--dry]
  *
- * --period is in ms; containers use 100. With --share, the other shares stay in the result while the code is the same.
- * Takes half an hour in all.
+ * --period is in ms; containers use 100. With --share, results of the same code for other shares stay in the file. The
+ * default takes half an hour.
  *
  * Bars: under register, with load reports or without, at least 97 % of the goodput of the best arm, a p99 of at most
  * 0.5 s, no answer later than a second, and below the capacity no more sheds than bare has late answers. Exit code 3
- * when a bar is missed. Writes bench/results/cpu-quota.json and the table in docs/fleet.md.
+ * if a bar is missed. Writes bench/results/cpu-quota.json and the table in docs/fleet.md.
  */
 import { join } from 'node:path'
 import { makeContext } from '../packages/lab/src/experiment/context.ts'

@@ -1,20 +1,21 @@
 /**
  * Which line blocked the event loop? Plants stalls of 100 ms to 3 s in fifteen forms in a server under register with
- * MELTPROOF_CULPRIT=on, and compares the line it names with the line that the source of the server marks. Build first.
+ * MELTPROOF_CULPRIT=on, and compares the line that meltproof names with the line that is marked in the source of the
+ * server. Build first.
  *
  *   node bench/culprit.ts [--count 500] [--seed 1] [--fresh] [--dry]
  *   node bench/culprit.ts --costs [--seconds 60] [--turns 24] [--dry]
  *   node bench/culprit.ts [--only FORM] [--node PATH]     writes nothing
  *
- * Several runs add up to 500 stalls while the code is the same, and so does a run that was stopped; --fresh begins
- * again. A name is right if it has the file and the line, and unknown if it is `unknown` or there is no record.
- * Anything else is wrong: also a range of lines, and a record that belongs to no planted stall and names a place that
- * did not run at that time. --costs measures two such servers side by side, one of them without MELTPROOF_CULPRIT:
- * first at rest, then the CPU and the latency of requests, alternating.
+ * Runs of the same code, including stopped ones, add up to 500 stalls; --fresh starts over. A name is right if it has
+ * the file and the line, and unknown if it is `unknown` or there is no record. Anything else is wrong, including a
+ * range of lines, and a record that belongs to no planted stall and names a place that did not run at that time.
+ * --costs measures two such servers side by side, one of them without MELTPROOF_CULPRIT: first both at rest, then the
+ * CPU and the latency of requests to each, alternating.
  *
- * Bars: 95 % right, none wrong. At rest, 0.5 % of a core and 4 MB. A request takes at most 1.01 times the CPU, and its
- * median and p99 are at most 1.01 times as long. Exit code 3 when a bar is missed. Writes bench/results/culprit.json
- * and the table in docs/culprit.md.
+ * Bars: 95 % right, none wrong. At rest, the watcher takes at most 0.5 % of a core and 4 MB. A request takes at most
+ * 1.01 times the CPU, and its median and p99 are at most 1.01 times as long. Exit code 3 if a bar is missed. Writes
+ * bench/results/culprit.json and the table in docs/culprit.md.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -59,7 +60,7 @@ const PART = 50
 /** Requests per second, and the duration of the turn of each server. */
 const RATE = 1000
 const TURN_MS = 3000
-/** Until V8 has compiled and the watcher has started. */
+/** Time for V8 to compile and the watcher to start, ms. */
 const SETTLES_MS = 15_000
 
 const options = scriptOptions(import.meta.filename, {
@@ -111,7 +112,7 @@ async function plant(files: readonly string[]): Promise<PlantedFigures> {
   const before = earlier === undefined ? 0 : stallsIn(sumOf(earlier))
   const count = Math.min(options.whole('count'), TOTAL - before)
   if (earlier !== undefined && count <= 0) {
-    console.log(`${before} stalls were planted already; --fresh begins again`)
+    console.log(`${before} stalls were planted already; --fresh starts over`)
     return earlier
   }
   const server = await start(files, { MELTPROOF_CULPRIT: 'on' })

@@ -4,7 +4,7 @@
  *
  *   node bench/deadline.ts [--rounds 5]
  *
- * Every figure comes from its own process, the ways alternate, and the results are medians of the rounds. Writes
+ * Every figure comes from its own process, the libraries alternate, and the results are medians of the rounds. Writes
  * bench/results/deadline.json and docs/costs.md. bench/outbound.ts measures false and missed timeouts of real clients.
  *
  * Bars: a fair deadline costs at most 1 us and holds at most 200 bytes; every true timeout is reported within 20 ms

@@ -3,8 +3,8 @@
  * answered while a server shuts down under load. Clients send their next request some time after each answer, on
  * keep-alive connections or on a new one each. `balanced`: they stop 100 ms after the drain began, like a balancer that
  * checks readiness at this interval. `direct`: they continue. `rate`: this number of requests per second on standing
- * connections, round robin, so each is used about once a second. It shows what happens on an idle connection that is
- * closed a second after its last request. A refused request is no loss, because it can be sent elsewhere.
+ * connections, round robin, so each is used about once a second. `rate` shows what happens on an idle connection that
+ * is closed a second after its last request. A refused request is no loss, because it can be sent elsewhere.
  *
  * Every drain has its own server process; the figures are sums over the rounds. Loopback only.
  *

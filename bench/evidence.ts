@@ -7,12 +7,13 @@
  *
  * For each arm: requests offered; in time (2xx within 1 s of the time they were due); in their own time (answered
  * within 1 s, or within 1 s after the time that they take alone); late, including those never answered; shed (503);
- * failed; the maximum of handlers at work at the same time; the slowest answer. All are sums of the rounds, except for
- * the last two, which are maxima. A bar is neither met nor missed if bare did not do what it does on a quiet machine,
- * or if the load generator itself was late.
+ * failed; the maximum number of handlers at work at the same time; the slowest answer. All are sums of the rounds,
+ * except for the last two, which are maxima. A bar is neither met nor missed if the bare server behaved unlike on a
+ * quiet machine, or if the load generator itself was late.
  *
  * --quick   one round unless --rounds is given, and shorter ones (about six minutes each)
- * --json    writes every round to FILE; --write: to bench/results/evidence.json
+ * --json    writes every round to FILE
+ * --write   writes every round to bench/results/evidence.json
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'

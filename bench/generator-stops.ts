@@ -1,11 +1,11 @@
 /**
- * Checks that a load generator that was stopped for a moment never certifies a latency that the stop caused. In two
- * hundred runs at four loads it is stopped once each, for 1 to 100 ms. Runs without a stop are the truth.
+ * Checks that a load generator that was stopped for a moment never certifies a latency that the stop caused. Two
+ * hundred runs at four loads have one stop each, of 1 to 100 ms. They are compared with runs without a stop.
  *
  *   node bench/generator-stops.ts [stops]
  *
- * A certificate is wrong when a figure exceeds the worst of the runs without a stop by more than a certificate allows.
- * Exit code 1 when a certificate is wrong, or when no run without a stop is certified: on a quiet machine most are.
+ * A certificate is wrong if a figure exceeds that of the worst run without a stop by more than a certificate allows.
+ * Exit code 1 if a certificate is wrong, or if no run without a stop is certified. On a quiet machine most are.
  */
 import { doubtedMs, FIGURES } from '../packages/lab/src/load/certify.ts'
 import { seededRandom } from '../packages/lab/src/load/random.ts'

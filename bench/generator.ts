@@ -4,8 +4,8 @@
  *
  *   node bench/generator.ts [rounds]
  *
- * The server (lib/raw-server.mjs) has its own core; generators have another. The truth for the accuracy test is a
- * client that only spins on one connection, closed loop: the time of the loopback and that server on this machine.
+ * The server (lib/raw-server.mjs) has its own core; generators have another. The accuracy is judged by a client that
+ * sends one request at a time and never sleeps, so it measures only the loopback and that server on this machine.
  * Figures are medians of the rounds. Writes results/generator.json; bench/write-generator.ts makes the page.
  */
 import { execFile, spawn } from 'node:child_process'

@@ -1,18 +1,20 @@
 /**
- * Does the interval that `meltlab attack` reports contain the truth? Up to twenty runs on one server, with and without
- * a core for the generator alone, at 500 and 1,000 requests a second, alternating with vegeta. About two minutes for
- * each --core; the machine must be quiet. Writes results/interval-truth.json; runs with the other --core stay in it
- * while the code is the same.
+ * Does the interval that `meltlab attack` reports contain the truth? Makes up to twenty runs on one server, with and
+ * without a dedicated core for the generator, at 500 and 1,000 requests a second, alternating with vegeta. Each --core
+ * takes about two minutes; the machine must be quiet. Writes results/interval-truth.json. Runs of the same code with
+ * the other --core stay in it.
  *
  *   node bench/interval-truth.ts --core own|any [--runs 5] [--seconds 4] [--dry]
  *
- * The truth is what the server would show to a generator that disturbs nothing, which no tool can read. It is bounded:
- * an answer takes at least the time that the server itself counts from request to answer (it does not see the wait in
- * its socket), and at most the time that vegeta measures, which adds its own lateness. Both bounds come from the runs
- * of vegeta just before and just after, so that load on the server by the generator of the lab does not count as the
- * server's own. A run misses when its interval for p50, p90 or p99 does not overlap these bounds. The interval
- * certainly contains the truth when it contains both bounds, which is counted too; the lateness of vegeta makes the
- * bounds too wide.
+ * The truth is the latency that a generator would measure if it disturbed nothing. No tool can measure it, but it has
+ * bounds. An answer takes at least the time that the server itself counts from request to answer, because the server
+ * does not see the wait in its socket. It takes at most the time that vegeta measures, which includes vegeta's own
+ * lateness. Both bounds come from the runs of vegeta just before and just after, so that delay which the lab's
+ * generator causes in the server does not count as the server's own.
+ *
+ * A run misses if its interval for p50, p90 or p99 does not overlap these bounds. The interval certainly contains the
+ * truth when it contains both bounds. The script counts these runs too, but too few, because vegeta's lateness makes
+ * the bounds too wide.
  *
  * The bar: at most one run of twenty misses. Exit code 3 when more do.
  *
@@ -42,7 +44,7 @@ import { extendable, readResult, resultFile, together } from './lib/parts.ts'
 
 const CONNECTIONS = 50
 const RATES = [500, 1000]
-/** Share of the runs. */
+/** Minimum share of runs whose interval may contain the truth. */
 const LEAST_HELD = 0.95
 
 interface Bound {

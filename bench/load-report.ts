@@ -1,6 +1,6 @@
 /**
  * Measures the cost of `reportLoadTo`: CPU of the process, without the kernel, because the socket discards its input.
- * Each case runs in its own process, alternating; medians.
+ * Each case runs in its own process, the cases alternate, and the figures are medians of the rounds.
  *
  *   node bench/load-report.ts [--rounds 9]
  *

@@ -1,9 +1,9 @@
 /**
  * Measures the cost of a request for a process that is mostly idle, like one in a container with a share of a core. Its
- * code is cold: a request costs many times its cost under full load (bench/overhead.ts), and so does each function that
- * meltproof calls. Servers that answer hello run side by side on one core, and the load alternates between them. The
- * CPU of each server per request comes from its own turns, and its CPU at rest from the turns of the others. Arms:
- * bare, under register, and register with one more feature. Build first.
+ * code is cold: a request, and each function that meltproof calls, costs many times as much as under full load
+ * (bench/overhead.ts). Servers that answer hello run side by side on one core, and the load alternates between them.
+ * The CPU of each server per request comes from its own turns, and its CPU at rest from the turns of the others. Arms:
+ * bare, under register, and under register with one more feature. Build first.
  *
  *   node bench/low-rate.ts [--rate 100] [--turns 30] [--arms bare,protected,...] [--dry]
  *

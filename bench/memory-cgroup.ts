@@ -1,16 +1,16 @@
 /**
  * Measures a server in a memory cgroup of 256 MiB under four loads that fill it: bodies held as Buffers, a heap that
  * grows with each request, slow readers of large answers, and 900 MB of pipelined POSTs. Bare and protected alternate,
- * at 10x of what fits and at half of it. Needs root, and a memory cgroup (version 1 or 2).
+ * at ten times what fits (10x) and at half of it. Needs root, and a memory cgroup (version 1 or 2).
  *
  *   node bench/memory-cgroup.ts [--rounds 20] [--seconds 10] [--only bodies,heap,answers,pipelined] [--times 10x,half]
  *     [--arms bare,protected] [--limit 256] [--fresh] [--dry]
  *
- * Several runs of --rounds 4 add up to 20 rounds of each kind while the code is the same, and so does a run that was
- * stopped and started again; --fresh begins again. All 20 rounds take about two hours.
+ * Runs of the same code, such as five of --rounds 4, including stopped ones, add up to 20 rounds of each kind; --fresh
+ * starts over. All 20 rounds take about two hours.
  *
  * Bars: at 10x, bare is killed in most runs, and protected is killed in none and continues to serve; at half, protected
- * sheds no request. Exit code 3 when a bar is missed. Writes bench/results/memory-cgroup.json and the table in
+ * sheds no request. Exit code 3 if a bar is missed. Writes bench/results/memory-cgroup.json and the table in
  * docs/memory.md.
  */
 import { spawn } from 'node:child_process'

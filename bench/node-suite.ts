@@ -2,13 +2,14 @@
  * Runs Node's own tests bare, under meltproof/register, and with MELTPROOF=off. A test that passes bare must pass in
  * the other arms.
  *
- *   node bench/node-suite.ts CHECKOUT [FILTER]     CHECKOUT has `test/parallel` of nodejs/node, FILTER is a regular expression
+ *   node bench/node-suite.ts CHECKOUT [FILTER]     CHECKOUT has `test/parallel` of nodejs/node; FILTER is a RegExp
  *   --jobs N       tests at a time (2)
  *   --out FILE     the result file (bench/results/node-suite.json)
  *
- * Runs them with the Node that runs the script, so start it with the version of the checkout. A test that passes bare
- * and fails in another arm is run three times more in both. It counts when it fails each time, and passes bare each
- * time. It is then run with an empty file in place of register, which shows the effect of `--import` alone.
+ * The tests run with the same Node as the script, so start it with the version of the checkout. A test that passes bare
+ * and fails in another arm runs three times more in both arms. It counts as failed if it passes bare each time and
+ * fails in the other arm each time. It then runs with an empty file in place of register, which shows the effect of
+ * `--import` alone.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

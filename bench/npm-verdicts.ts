@@ -1,16 +1,17 @@
 /**
- * Runs `meltlab melt` like a new user, on four apps of npm by other authors (apps/), and judges it by other tools. The
- * closed loop of wrk, or of autocannon where wrk is missing, measures the capacity, several times before and after.
- * vegeta, which keeps its rate, measures what the app answers within a second at a multiple of that, bare and under
- * `meltproof/register`, from a cold start as in melt, after the initially empty queue has filled. Three to ten minutes
- * an app; the machine must be quiet. Writes results/npm-verdicts.json and .md unless --dry.
+ * Runs `meltlab melt` like a new user, on four third-party apps from npm (apps/), and checks its verdicts with other
+ * tools. The closed loop of wrk, or of autocannon if wrk is missing, measures the capacity several times, before and
+ * after all else. vegeta then sends a constant four times that capacity, to the bare app and under meltproof/register,
+ * from a cold start as in melt. Answers within a second count, once the initially empty queue has filled. An app takes
+ * three to ten minutes; the machine must be quiet. Writes results/npm-verdicts.json and .md unless --dry.
  *
- *   node bench/npm-verdicts.ts [json-server nestjs ...] [--note "nestjs: it answered at 1x, and stood still at 4x"] [--dry]
+ *   node bench/npm-verdicts.ts [json-server nestjs ...] [--dry]
+ *     [--note "nestjs: it answered at 1x, and stood still at 4x"]
  *   node bench/npm-verdicts.ts --table [--note ...]     measures nothing
  *
- * --note stores a handwritten sentence for an app. Results of apps that are not named stay. A verdict is right when
+ * --note stores a handwritten sentence for an app. Results of apps that are not named stay. A verdict is right if
  * melt's capacity is within 10 % of the range of the closed loop, and its word for each arm at that load agrees with
- * what vegeta measured: `melted` means less than half of the capacity, `held` at least nine tenths. Exit code 3 when a
+ * what vegeta measured: `melted` means less than half of the capacity, `held` at least nine tenths. Exit code 3 if a
  * verdict is wrong, or melt gave none.
  */
 import { execFileSync } from 'node:child_process'
@@ -115,7 +116,9 @@ function openLoop(url: string, ask: Ask, rate: number, stepSeconds: number, fold
   return good.length / stepSeconds
 }
 
-/** Waits until few local ports are in TIME_WAIT: an app that melts leaves most of them there, and vegeta needs new ones. */
+/**
+ * Waits until few local ports are in TIME_WAIT. An app that melts leaves most of them there, and vegeta needs new ones.
+ */
 async function portsFree(): Promise<void> {
   const waiting = (): number => Number(/ tw (\d+) /.exec(readFileSync('/proc/net/sockstat', 'utf8'))?.[1] ?? 0)
   for (let left = LONGEST_TIME_WAIT_S; left > 0 && waiting() > 1000; left--) await sleep(1000)

@@ -1,6 +1,6 @@
 /**
- * Breaks a shop on purpose and follows docs/on-call.md: the shipped alerts that a real Prometheus fires (with seconds
- * in place of minutes), the part that is slow, the text of /explain, and the result of the same load with
+ * Breaks a demo shop on purpose and follows docs/on-call.md. Prints the shipped alerts that a real Prometheus fires
+ * (with seconds in place of minutes), which part is slow, the text of /explain, and the result of the same load with
  * MELTPROOF=off. Needs `prometheus` on the PATH. `memory` runs in a memory cgroup of 256 MiB, which needs root.
  *
  *   node bench/on-call.ts [--only loop,dependency,memory]     half a minute for each load

@@ -38,7 +38,7 @@ import {
 import { steadyCapacity, whyUnsteadyAt } from './lib/steady-load.ts'
 
 const QUIET_WITHIN_S = 600
-/** Maximum of runs of an arm, when other processes disturb it. */
+/** Maximum number of runs of an arm, if other processes disturb it. */
 const MOST_RUNS = 3
 
 const folder = join(import.meta.dirname, '../apps')

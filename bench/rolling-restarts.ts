@@ -1,8 +1,9 @@
 /**
  * Restarts four instances under meltproof, one after another and under load, behind a balancer with the configuration
  * of deploy/: SIGTERM, drain, a new process at the same ports, then the next one when the balancer uses the new
- * process. Each round is one restart under GETs and POSTs of closed-loop users. Exit code 1 when a request was lost, or
- * answered with a status other than 2xx and 503. A round in which this machine stopped is repeated.
+ * process. Each round is one restart under GETs and POSTs of closed-loop users. Exit code 1 if a request was lost, or
+ * answered with a status other than 2xx and 503. A round in which the script was paused for over two seconds is
+ * repeated.
  *
  *   node bench/rolling-restarts.ts [--quick] [--restarts 100] [--requests 1000000] [--behind haproxy,envoy]
  */

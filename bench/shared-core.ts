@@ -1,5 +1,5 @@
 /**
- * A server that starts cold on a core that other processes use too, in virtual time:
+ * Simulates a server that starts cold on a core that other processes use too, in virtual time:
  *
  * - overload: 5 ms of CPU in five asynchronous calls at 2, 5 and 10 times what is left of the core. Shown: the share of
  *   that capacity in time, minimum and median of the seeds, and late answers.

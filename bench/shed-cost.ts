@@ -1,7 +1,7 @@
 /**
- * r, the CPU cost of one shed: the server's own CPU per request when every request is shed and the loop is busy with
- * slices of other work, with 1,500 standing connections and with a connection per request. Also measures the cost of
- * the same 503 through ServerResponse, and the floor: a net server that parses nothing.
+ * Measures r, the CPU cost of one shed: the server's own CPU per request while every request is shed and the loop is
+ * busy with slices of other work, with 1,500 standing connections and with a connection per request. Also measures the
+ * cost of the same 503 through ServerResponse, and the minimum: a net server that parses nothing.
  *
  *   node bench/shed-cost.ts [--rounds 5] [--rate 10000] [--fresh-rate 1500] [--seconds 4]
  *

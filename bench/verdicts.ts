@@ -1,7 +1,7 @@
 /**
  * How often are the verdicts in the access log right? Injects faults with a known truth into a service that has only
- * that log enabled, and compares each line with the truth. Each case runs twice: as it was tuned on, and held out, with
- * other durations, clients and mixes.
+ * that log enabled, and compares each line with the truth. Each case runs twice: in the form used for tuning, and held
+ * out, with other durations, clients and mixes.
  *
  *   node bench/verdicts.ts [--times 100] [--only PART_OF_A_NAME] [--set tuned | held-out] [--seed 1] [--wrong]
  *

@@ -21,7 +21,10 @@ export interface Step {
   readonly untimed?: true
   /** Programs that the step requires. */
   readonly needs?: readonly string[]
-  /** Files of an earlier commit for a resumed run. Removed when the step first begins at a commit. */
+  /**
+   * Files from which a stopped run resumes. They are removed before the step's first run at a commit, because they may
+   * belong to an earlier one.
+   */
   readonly leftovers?: readonly string[]
   /** Runs in every run, because it prepares the other steps or uses their results. */
   readonly always?: true
@@ -210,15 +213,15 @@ export const STEPS: readonly Step[] = [
 export const BY_HAND: Readonly<Record<string, string>> = {
   'runtimes.txt': 'compares copies of the source that lack a part, cut out by hand',
   'drain.txt': 'node bench/drain.ts prints it',
-  'compare.txt': 'node bench/compare.ts prints it; made-up machines',
+  'compare.txt': 'node bench/compare.ts prints it; the machines are simulated',
   'rolling-restarts.txt': 'takes hours, and needs HAProxy and Envoy',
   'cpu-quota.json': 'needs root and a CPU cgroup; docs/fleet.md has figures of other commits, too',
   'interval-truth.json': 'needs vegeta',
-  'npm-verdicts.json': 'needs vegeta and wrk, apps from npm, and an eye',
+  'npm-verdicts.json': 'needs vegeta and wrk, apps from npm, and a person to judge',
   'report-opening.json': 'not about the runtime',
-  'mutations.json': 'what unit tests notice',
+  'mutations.json': 'npm run mutations writes it; it measures the unit tests, not the runtime',
   'node-suite.json': 'needs a checkout of nodejs/node',
   'peer-suites-outbound.json': 'needs checkouts of ws and undici',
-  'evidence-before.json': 'of the limiter before this one',
-  'admission-yardsticks-before.json': 'of the limiter before this one',
+  'evidence-before.json': 'was measured with the previous limiter',
+  'admission-yardsticks-before.json': 'was measured with the previous limiter',
 }

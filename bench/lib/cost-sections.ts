@@ -76,12 +76,13 @@ const where = (c: Conditions): string =>
 
 export function overheadSection(overhead: Overhead): string {
   const { seconds, rounds, cases } = overhead
-  const turns = seconds === undefined ? '' : `, for ${seconds} s each,`
+  const turns = seconds === undefined ? '' : `, for ${seconds} s`
   const isReached = cases.every(({ name, ratio }) => ratio <= (name === 'hello world' ? BARS.standing : BARS.short))
   return `## What it costs when nothing is wrong
 
 \`node bench/overhead.ts\`. The server's own CPU per request, bare and protected in one process; the load alternates
-between the two${turns} in each of ${rounds} rounds; medians. ${where(overhead)}
+between the two in short turns${turns} in each of ${rounds} rounds. The ratio of a round is the median over neighbouring turns, so it
+is not the quotient of the medians beside it. ${where(overhead)}
 
 | | offered | connections | bare | protected | ratio | ratio of each round |
 | --- | ---: | ---: | ---: | ---: | ---: | --- |
@@ -121,8 +122,8 @@ export function observedSection(observed: Observed): string {
 \`node bench/observed.ts\`. ${where(observed)}
 
 The server's own CPU per request at ${rate}/s over 50 connections: hello world, and a request that is shed. One process
-switches it on and off every ${turnMs} ms for ${seconds} s, of which the last three fifths count (V8 recompiles); the ratio is the
-median of ${pairs} neighbouring intervals, with its standard error.
+switches it on and off every ${turnMs} ms for ${seconds} s. The last three fifths of each interval count, and the first intervals
+do not (V8 recompiles); the ratio is the median of ${pairs} pairs of neighbours, with its standard error.
 
 | | \`protect()\` | observed | ratio | aimed for |
 | --- | ---: | ---: | ---: | ---: |

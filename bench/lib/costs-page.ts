@@ -51,7 +51,7 @@ export function costsPage(read: ReadResult): string {
 
 Written by \`npm run bench\` (\`bench/write-docs.ts\`) from \`bench/results/\`; not by hand. Figures in us are CPU time of the
 process, per request or call; *times* is the median of the ratios of rounds. **Compare within a row only**: each row
-is a run of its own, and some machines were not quiet. Each row links to the method, the load average and more figures.
+is a run of its own, and some machines were not quiet. Each row links to the method and more figures.
 
 | | without | with meltproof | measured |
 | --- | ---: | ---: | --- |

@@ -13,7 +13,7 @@ export const SHORTEST_MS = 100
 const FORMS = 15
 /** `restMb` is memory in MB, `restShare` a share of a core, and `times` a multiple of the cost without the watcher. */
 const BARS = { named: 0.95, restShare: 0.005, restMb: 4, times: 1.01 }
-/** Maximum of stored sentences about wrong names. */
+/** Maximum number of stored sentences about wrong names. */
 const MOST_SENTENCES = 20
 
 interface Stretch {

@@ -49,12 +49,10 @@ export interface LoadResult {
 }
 
 const PROMISE_MS = 1000
-/** Maximum of streams per session. */
+/** Maximum number of streams per session. */
 const STREAMS = 100
 const DRIP_MS = 100
-/**
- * After the last request was due, the run waits this long for answers, plus the own time of the longest requests, ms.
- */
+/** After the last request was due, the run waits this long for answers, plus the longest `ownMs * requests`, ms. */
 const DRAIN_MS = 5000
 
 /** Resolves with the status of the answer. */

@@ -26,7 +26,7 @@ export interface EvidenceServer {
 }
 
 export interface EvidenceFigures {
-  /** Maximum of handlers at work at the same time. */
+  /** Maximum number of handlers at work at the same time. */
   readonly most: number
   /** CPU of the process since it began, ms. */
   readonly cpuMs: number

@@ -51,7 +51,7 @@ const healthy = (random: Random, held: boolean, via: string): Operation => ({
   query: { via, path: '/items', took: held ? between(random, 2, 120) : between(random, 20, 60) },
 })
 
-/** Calls of one peer that usually take 5 ms and 500 ms, each with its own fault. */
+/** Calls to two routes of one peer, which usually take 5 ms and 500 ms. Each route has its own faults. */
 function twoRoutes(count: number, held: boolean, random: Random): Operation[] {
   const quickMs = held ? 12 : 5
   const slowMs = held ? 280 : 500

@@ -11,7 +11,7 @@ export interface WorkFigures {
   readonly working: number
   readonly most: number
   readonly inflight: number
-  /** Maximum of handlers at work divided by the limit, or by the permits in use after the limit has fallen. */
+  /** Maximum ratio of the handlers at work to the limit, or to the permits in use if these exceed a lowered limit. */
   readonly mostPerLimit: number
 }
 

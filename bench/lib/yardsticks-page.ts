@@ -9,7 +9,7 @@ export interface YardstickResult extends Conditions {
   readonly yardsticks: readonly Yardstick[]
 }
 
-/** Maximum of scenarios that break a rule in the list of the page. */
+/** Maximum number of scenarios that break a rule in the list of the page. */
 const LISTED = 60
 
 export function summaryTable(yardsticks: readonly Yardstick[]): string {

@@ -69,8 +69,8 @@ function stepsOf(steps: readonly Step[], garbage: readonly Pause[], overheadMs: 
 }
 
 /**
- * Other threads also take the core during pauses for garbage. It is not known when in a slice they did so, and the
- * stolen time is spread evenly over the slice and its pauses.
+ * Other threads also take the core during pauses for garbage. It is not known when in a slice they did so; therefore
+ * the stolen time is spread evenly over the slice and its pauses.
  */
 function withoutStolen(garbage: readonly Pause[], slices: readonly Step[]): Pause[] {
   const shortened = garbage.map(([atMs, forMs]): [number, number] => [atMs, forMs])
@@ -104,7 +104,7 @@ function settle(
   const inOrder = [...slices].sort((a, b) => a.atMs - b.atMs)
   let next = 0
   let carriedMs = 0
-  // After the last start, the run ends and connections close.
+  // The last interval is left out: in it the run ends and connections close.
   for (let i = 5; i < account.length - 5; i += 5) {
     const [from = 0, busyFrom = 0, stolenFrom = 0, startedFrom = 0, shedFrom = 0] = account.slice(i - 5, i)
     const [to = 0, busyTo = 0, stolenTo = 0, startedTo = 0, shedTo = 0] = account.slice(i, i + 5)

@@ -1,12 +1,12 @@
-/** Who walks where, as the server tells it, and where to draw them in between. Pure; told the time (ms). */
+/** Keeps the walkers that the server sends, and says where to draw them between two updates. Pure; times are in ms. */
 
-/** The server tells once a second; a walker takes as long to get from one place to the next. */
+/** The server sends updates once a second; a walker is drawn as moving to its new position for the same time. */
 const STRIDE_MS = 1000
-/** Not heard of for this long: drawn as quiet. */
+/** After this time without a position a walker counts as silent, ms. */
 const QUIET_MS = 15_000
-/** Places remembered of each for its trail. */
+/** Maximum number of places in a walker's trail. */
 const TRAIL = 90
-/** A trail remembers a place when it is this far from the last one, degrees (about 2 m). */
+/** A place is added to the trail if it is farther than this from the last one, degrees (about 2 m). */
 const APART = 2e-5
 
 /**
@@ -21,7 +21,7 @@ const APART = 2e-5
  * @property {number} seenAt
  * @property {[number, number][]} trail oldest first
  * @typedef {readonly [number, number, number, number, string, (readonly number[])?]} Drawn number, lat, lon, age in ms, name, and
- *   where it came along as lat, lon, ..., the oldest first
+ *   the trail as lat, lon, ..., oldest first
  */
 
 /** @param {Pick<Walker, 'seenAt'>} walker @param {number} now */
@@ -34,13 +34,16 @@ export class Crowd {
   /** @type {Map<number, Walker>} */
   walkers = new Map()
 
-  /** The whole picture: whoever is not in it is not there. @param {{ walkers: readonly Drawn[] }} snapshot @param {number} now */
+  /**
+   * Takes a whole snapshot: walkers that are not in it are removed.
+   * @param {{ walkers: readonly Drawn[] }} snapshot @param {number} now
+   */
   replace({ walkers }, now) {
     const before = this.walkers
     this.walkers = new Map()
     for (const drawn of walkers) {
       const known = before.get(drawn[0])
-      // After a restart of the server a number may be somebody else's.
+      // After a restart of the server, another walker may have this number.
       if (known !== undefined && known.name === drawn[4]) this.walkers.set(drawn[0], known)
       this.#place(drawn, now)
     }
@@ -52,12 +55,12 @@ export class Crowd {
     for (const drawn of moved) this.#place(drawn, now)
   }
 
-  /** Who walks now; the others are on the shore, but have been silent for a while. @param {number} now */
+  /** Returns the walkers that are not silent. @param {number} now */
   walking(now) {
     return [...this.walkers.values()].filter(walker => !isSilent(walker, now))
   }
 
-  /** Where a walker is drawn at this moment. @param {Walker} walker @param {number} now @returns {[number, number]} */
+  /** Returns where to draw a walker at `now`. @param {Walker} walker @param {number} now @returns {[number, number]} */
   at({ lat, lon, fromLat, fromLon, movedAt }, now) {
     const part = Math.min(1, Math.max(0, (now - movedAt) / STRIDE_MS))
     return [fromLat + (lat - fromLat) * part, fromLon + (lon - fromLon) * part]

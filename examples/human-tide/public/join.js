@@ -1,13 +1,13 @@
-/** What an empty shore offers: the way in for phones, and simulated walkers for whoever runs the service. */
+/** What the page offers on an empty shore: the address for phones, and simulated walkers for the operator. */
 
-/** What simulated walkers have in their names (src/simulated/simulated-walkers.ts). */
+/** End of the names of simulated walkers (src/simulated/simulated-walkers.ts). */
 const SIMULATED = / \(sim\)$/
 
 /** @param {string} id @returns {any} */
 const byId = id => document.getElementById(id)
 /** @type {{ join: string | null, maySimulate: boolean }} */
 let about = { join: null, maySimulate: false }
-/** Within the phone's page nobody needs to be told how to get there. */
+/** Inside the phone's page the way to join is not shown, because the visitor is already there. */
 const isFramed = window !== window.top
 
 export async function startJoin() {
@@ -30,7 +30,7 @@ export async function startJoin() {
       ? 'Phones can not reach this address. npm run phones -w human-tide lets them in.'
       : join.startsWith('https:')
         ? `Scan this with a phone, or open ${address}`
-        : `Phones find this page, but tell where they are over https only: npm run phones -w human-tide.`
+        : `Phones can open this page, but send their position only over https: npm run phones -w human-tide.`
   byId('simulate').hidden = !about.maySimulate
 }
 
@@ -38,7 +38,7 @@ export async function startJoin() {
 export function showJoin(walking, live) {
   const isEmpty = live && walking.length === 0
   byId('empty').hidden = !isEmpty
-  // Once is enough.
+  // The empty shore already shows the address.
   byId('invitation').hidden = about.join === null || isEmpty
   byId('send-home').hidden = !live || !about.maySimulate || !walking.some(({ name }) => SIMULATED.test(name))
 }

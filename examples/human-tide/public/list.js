@@ -1,7 +1,7 @@
-/** The picture in words. Names are people's own text: they are set as text, never as markup. */
+/** The map as a list. Names are user input: they are set as text, never as markup. */
 import { isSilent, nameOf } from './crowd.js'
 
-/** More rows than this help nobody. */
+/** Maximum number of rows; visitors would not read more. */
 const MOST_ROWS = 200
 const REFRESH_MS = 5000
 const number = new Intl.NumberFormat()
@@ -17,12 +17,15 @@ export function startList(crowd, onChosen) {
     byId('list').showModal()
   })
   setInterval(() => {
-    // Not under the finger, nor the focus, of whoever is choosing.
+    // Rows must not change while the visitor points at one or has one in focus.
     if (byId('list').open && !byId('rows').matches(':hover, :focus-within')) fill()
   }, REFRESH_MS)
 }
 
-/** @param {readonly import('./crowd.js').Walker[]} all @param {(walker: import('./crowd.js').Walker) => void} onChosen */
+/**
+ * @param {readonly import('./crowd.js').Walker[]} all
+ * @param {(walker: import('./crowd.js').Walker) => void} onChosen
+ */
 function fillList(all, onChosen) {
   const now = Date.now()
   const walkers = all.toSorted((a, b) => b.seenAt - a.seenAt)

@@ -1,6 +1,6 @@
-/** Positions that are not acknowledged yet, in IndexedDB: they survive a reload, a crash and a day without signal. */
+/** Keeps unacknowledged positions in IndexedDB, where they survive a reload, a crash and a day without signal. */
 
-/** About 27 hours of walking; beyond it the oldest make room. */
+/** Maximum number of positions, about 27 hours of walking. Beyond it the oldest are deleted. */
 const MOST = 100_000
 
 /** @typedef {{ at: number, lat: number, lon: number, accuracy: number }} Fix */
@@ -10,7 +10,7 @@ const MOST = 100_000
 export async function openOutbox(name = 'human-tide') {
   const request = indexedDB.open(name, 1)
   request.onupgradeneeded = () => {
-    // The count goes on when positions are removed: a number is never used twice, so a resend is recognised.
+    // Removing positions does not reset the count: no number is used twice, so the server recognises a resend.
     request.result.createObjectStore('positions', { keyPath: 'seq', autoIncrement: true })
     request.result.createObjectStore('settings')
   }
@@ -38,7 +38,7 @@ export class Outbox {
     await done(store)
   }
 
-  /** @returns {Promise<Kept[]>} those with a seq above `after`, the oldest first */
+  /** @returns {Promise<Kept[]>} positions with a seq above `after`, oldest first */
   oldest(count = 100, after = 0) {
     return settled(this.#store('positions').getAll(IDBKeyRange.lowerBound(after, true), count))
   }
@@ -67,7 +67,7 @@ export class Outbox {
     await done(store)
   }
 
-  /** Positions and key: whoever walks on is somebody else. */
+  /** Deletes the positions and, with the settings, the key: the next walk belongs to a new walker. */
   async clear() {
     for (const name of ['positions', 'settings']) {
       const store = this.#store(name, 'readwrite')
@@ -90,7 +90,7 @@ function settled(request) {
   })
 }
 
-/** When it is on the disk. @param {IDBObjectStore} store @returns {Promise<void>} */
+/** Resolves when the transaction has completed. @param {IDBObjectStore} store @returns {Promise<void>} */
 function done({ transaction }) {
   return new Promise((resolve, reject) => {
     transaction.oncomplete = () => resolve()

@@ -1,9 +1,12 @@
 /**
- * Who we are: 192 random bits that never leave this phone but to prove it. Read anew each time: another tab may have
- * thrown it away together with all that was sent with it.
+ * The phone's key: 192 random bits that are sent only to authenticate its requests. It is read each time, because
+ * another tab may have deleted it together with everything that was sent with it.
  */
 
-/** @param {Pick<import('./outbox.js').Outbox, 'get' | 'set'>} outbox @returns {Promise<string>} made up when there is none */
+/**
+ * @param {Pick<import('./outbox.js').Outbox, 'get' | 'set'>} outbox
+ * @returns {Promise<string>} a new one if there is none
+ */
 export async function keyOf(outbox) {
   const known = await outbox.get('key')
   if (known !== undefined) return known

@@ -1,7 +1,7 @@
-/** Once a second, where the phone is: the newest fix of the Geolocation API, as long as it is fresh. */
+/** Reports the phone's position once a second: the newest fix of the Geolocation API, while it is fresh. */
 
 const EVERY_MS = 1000
-/** Someone who stands still may get no new fix; an older one than this says nothing any more, ms. */
+/** A phone that stands still may get no new fix. Older fixes than this are not reported, ms. */
 const FRESH_MS = 30_000
 
 /**
@@ -9,14 +9,14 @@ const FRESH_MS = 30_000
  * @param {object} parts
  * @param {(fix: import('./outbox.js').Fix) => void} parts.onFix
  * @param {(gps: Gps) => void} parts.onState
- * @returns {() => void} ends it
+ * @returns {() => void} stops the clock
  */
 export function startPositionClock({ onFix, onState }) {
   /** @type {{ coords: GeolocationCoordinates, at: number } | undefined} */
   let last
   const watch = navigator.geolocation.watchPosition(
     ({ coords }) => {
-      // By the phone's clock: some browsers count a fix's own timestamp from another epoch.
+      // The phone's clock is used, because some browsers count a fix's own timestamp from another epoch.
       last = { coords, at: Date.now() }
     },
     error => {

@@ -1,10 +1,12 @@
-/** What was walked, fetched a page at a time while it is shown, and where everybody was at a moment of it. */
+/**
+ * Past walks, which are fetched a page at a time during the replay, and the positions of the walkers at a given step.
+ */
 
-/** Between two places of a walker lie at most this many steps, else it was away in between. */
+/** If two places of a walker are more than this number of steps apart, the walker was away in between. */
 const GAP_STEPS = 12
-/** The trail behind a walker, in places. */
+/** Maximum number of earlier places in the trail behind a walker. */
 const TRAIL = 40
-/** More places than this are not loaded: about 50 MB of memory. */
+/** Loading stops after this number of places, about 50 MB of memory. */
 const MOST = 1_000_000
 
 /**
@@ -16,7 +18,7 @@ export class Replay {
   /** @type {Map<string, Path>} */
   paths = new Map()
   stepMs = 1000
-  /** Everything before this step is here. */
+  /** All places before this step are loaded. */
   loadedSteps = 0
   complete = false
   /** @type {string | undefined} */
@@ -69,7 +71,7 @@ export class Replay {
     this.loadedSteps = next ?? this.steps
   }
 
-  /** Whoever was there at this step (which may lie between two). @param {number} step @returns {Walker[]} */
+  /** Returns the walkers at this step, which may be a fraction. @param {number} step @returns {Walker[]} */
   at(step) {
     const present = []
     for (const { name, number, steps, lats, lons } of this.paths.values()) {
@@ -91,7 +93,7 @@ export class Replay {
     return present
   }
 
-  /** Every place, for fitting the picture. @returns {Generator<{ lat: number, lon: number }>} */
+  /** Every fifth place of each walker, for fitting the view. @returns {Generator<{ lat: number, lon: number }>} */
   *places() {
     for (const { lats, lons } of this.paths.values()) {
       for (let index = 0; index < lats.length; index += 5) yield { lat: Number(lats[index]), lon: Number(lons[index]) }
@@ -105,14 +107,20 @@ function between(values, index, part) {
   return part === 0 ? from : from + (Number(values[index + 1]) - from) * part
 }
 
-/** @param {readonly number[]} steps @param {readonly number[]} lats @param {readonly number[]} lons @param {number} end @returns {[number, number][]} */
+/**
+ * @param {readonly number[]} steps @param {readonly number[]} lats @param {readonly number[]} lons @param {number} end
+ * @returns {[number, number][]}
+ */
 function trailOf(steps, lats, lons, end) {
   let begin = end
   while (begin > 0 && end - begin < TRAIL && Number(steps[begin]) - Number(steps[begin - 1]) <= GAP_STEPS) begin--
   return lats.slice(begin, end + 1).map((lat, index) => [lat, Number(lons[begin + index])])
 }
 
-/** Index of the last value that is not above `limit`, -1 when there is none. @param {readonly number[]} sorted @param {number} limit */
+/**
+ * Returns the index of the last value that is not above `limit`, or -1 if there is none.
+ * @param {readonly number[]} sorted @param {number} limit
+ */
 export function lastNotAfter(sorted, limit) {
   let low = 0
   let high = sorted.length

@@ -1,25 +1,25 @@
-/** Draws the sea, the beach and the walkers. Knows a view, a shoreline and who is where; nothing of the server. */
+/** Draws the sea, the beach and the walkers. It knows the view, the shoreline and the walkers, but not the server. */
 import { isSilent, nameOf } from './crowd.js'
 
-/** Light on dark, apart from each other for most eyes; a walker keeps its colour. */
+/** Colours of the walkers: light on dark, and distinct for most eyes. A walker keeps its colour. */
 const LIGHTS = ['#ffd479', '#ffb3a7', '#a7f0d2', '#c2ceff', '#ffd9f2', '#d3f7a4', '#8fe3ff', '#ffe9c9']
-/** With more walkers than this on the screen: smaller, without trails and without names. */
+/** With more walkers than this on the screen, halos, trails and all names but the chosen walker's are left out. */
 const MANY = 400
-/** Names are written for the first so many that have the room. */
+/** Maximum number of walkers whose names are drawn, if there is room. The chosen walker's name is drawn in any case. */
 const NAMES = 60
-/** A finger or a pointer that is this near means this walker, pixels. */
+/** A finger or a pointer within this distance chooses a walker, pixels. */
 const NEAR = 22
-/** A trail glows: [pixels, opacity at its end], wide and faint below, narrow and bright on top. */
+/** The glow of a trail: [pixels, opacity at its end], wide and faint below, narrow and bright on top. */
 const GLOW = /** @type {const} */ ([
   [11, 0.1],
   [6, 0.2],
   [2.25, 0.85],
 ])
-/** Far beyond any screen, pixels: where the land ends that has no other end. */
+/** The land is filled up to this distance from the shoreline, which is beyond any screen, pixels. */
 const FAR = 20_000
-/** Waves come in at this pace, ms. */
+/** Time that a wave takes to reach the beach, ms. */
 const WAVE_MS = 7000
-/** [pixels across both sides, opacity] */
+/** [width across both sides of the shoreline in pixels, opacity] */
 const SHALLOWS = /** @type {const} */ ([
   [420, 0.05],
   [280, 0.07],
@@ -35,7 +35,7 @@ const DUNES = /** @type {const} */ ([
   [56, 0.25],
   [30, 0.6],
 ])
-/** Pixels of a metre at which those widths are right; farther out everything is narrower. */
+/** Scale at which these widths apply, pixels per metre; at a smaller scale they are narrower. */
 const USUAL_SCALE = 0.3
 
 /**
@@ -48,13 +48,13 @@ const USUAL_SCALE = 0.3
 export class Sea {
   /** @type {CanvasRenderingContext2D} */
   #ink
-  /** Sea and beach, which change only when the view does. @type {HTMLCanvasElement} */
+  /** Sea and beach, which are redrawn only when the view changes. @type {HTMLCanvasElement} */
   #ground = document.createElement('canvas')
   #groundOf = ''
   #sharp = 1
   /** @type {{ line: { lat: number, lon: number }[], land: boolean }[]} */
   #shores = []
-  /** Whom the last picture showed. @type {Seen[]} */
+  /** The walkers in the last picture. @type {Seen[]} */
   #seen = []
 
   /** @param {HTMLCanvasElement} canvas @param {import('./view.js').View} view */
@@ -64,7 +64,10 @@ export class Sea {
     this.#ink = pen(canvas)
   }
 
-  /** GeoJSON lines; with `land: "left"` as in OpenStreetMap's coastlines, the land is filled. @param {any} json */
+  /**
+   * Takes GeoJSON lines. With `land: "left"`, as in OpenStreetMap's coastlines, the land is filled.
+   * @param {any} json
+   */
   setShoreline(json) {
     const features = json.type === 'FeatureCollection' ? json.features : [json]
     this.#shores = features.flatMap((/** @type {any} */ { geometry, properties }) => {
@@ -92,7 +95,10 @@ export class Sea {
     this.view.resize(width, height)
   }
 
-  /** The walker that is meant by this point of the last picture. @param {number} x @param {number} y @returns {Walker | undefined} */
+  /**
+   * Returns the walker at this point of the last picture.
+   * @param {number} x @param {number} y @returns {Walker | undefined}
+   */
   walkerAt(x, y) {
     const far = (/** @type {Seen} */ { at }) => Math.hypot(at[0] - x, at[1] - y)
     const nearest = this.#seen.reduce(
@@ -103,8 +109,9 @@ export class Sea {
   }
 
   /**
-   * `now` is what ages are counted from; `wave` is the time of the waves, ms, and 0 lets them stand still; `chosen` is the
-   * number of a walker to point out; `bar` is how far above the bottom the scale stands, pixels; 0 is a picture without.
+   * Ages are counted from `now`. `wave` is the time of the waves, ms; callers pass 0 to let them stand still. `chosen`
+   * is the number of a walker to highlight. `bar` is the distance of the scale from the bottom, pixels; 0 draws no
+   * scale.
    * @param {readonly Placed[]} placed
    * @param {{ now: number, wave: number, chosen?: number | undefined, bar?: number }} moment
    */
@@ -131,11 +138,11 @@ export class Sea {
     const breadth = this.#breadth
     for (const { line, land } of this.#shores) {
       const edge = this.#onScreen(line)
-      // The nearer to the beach the lighter: the water...
+      // The water becomes lighter towards the beach.
       for (const [wide, alpha] of SHALLOWS) stroke(ink, edge, wide * breadth, `rgb(46 158 190 / ${alpha})`)
       ink.save()
       if (land) fillLand(ink, edge)
-      // ...and, where we know which side it is on, the land; else the sand lies on both.
+      // So does the land if its side is known; otherwise a narrower strip of sand is drawn on both sides.
       for (const [wide, alpha] of land ? DUNES : DUNES.slice(-3)) {
         stroke(ink, edge, wide * breadth, `rgb(214 187 138 / ${alpha})`)
       }
@@ -152,7 +159,7 @@ export class Sea {
   #drawWaves(line, wave) {
     const edge = this.#onScreen(line)
     for (let each = 0; each < 3; each++) {
-      // A wave begins well out and fades in and out on its way to the beach.
+      // A wave begins off the beach, and fades in and out on its way.
       const way = (wave / WAVE_MS + each / 3) % 1
       stroke(
         this.#ink,
@@ -177,7 +184,7 @@ export class Sea {
       .filter(({ at: [x, y] }) => x > -20 && x < width + 20 && y > -20 && y < height + 20)
     this.#seen = seen
     const many = seen.length > MANY
-    // Smaller in a crowd.
+    // Walkers are drawn smaller in a crowd.
     const size = Math.min(6, Math.max(3, Math.sqrt((width * height) / Math.max(1, seen.length)) / 14))
     if (!many) for (const { walker, at } of seen) this.#drawTrail(walker, at)
     for (const { walker, at } of seen) {
@@ -222,7 +229,10 @@ export class Sea {
     ink.stroke()
   }
 
-  /** Fades towards its beginning, in four pieces; where trails cross, their light adds up. @param {Walker} walker @param {XY} at */
+  /**
+   * Draws a trail in four pieces, which fade towards its beginning. Where trails cross, their light adds up.
+   * @param {Walker} walker @param {XY} at
+   */
   #drawTrail(walker, at) {
     const points = walker.trail.map(([lat, lon]) => this.view.toScreen(lat, lon))
     points.push(at)
@@ -245,7 +255,7 @@ export class Sea {
     ink.globalAlpha = 1
   }
 
-  /** Where two names would cover each other only the first is written. @param {readonly Seen[]} seen @param {number} size */
+  /** Of two names that would overlap only the first is drawn. @param {readonly Seen[]} seen @param {number} size */
   #drawNames(seen, size) {
     const ink = this.#ink
     ink.font = '600 14px system-ui, sans-serif'
@@ -261,7 +271,7 @@ export class Sea {
     } of seen) {
       const name = nameOf(walker)
       const wide = ink.measureText(name).width
-      // Above the dot and beside it, where the next dot of a row is not.
+      // A name is drawn above and beside its dot, where a row of walkers has no other dot.
       const top = y - size - 9
       const left = x + size + wide > this.view.width ? x - size - wide : x + size
       if (taken.some(([l, t, w]) => left < l + w && l < left + wide && Math.abs(t - top) < 16)) continue
@@ -271,7 +281,7 @@ export class Sea {
     }
   }
 
-  /** @param {number} above pixels */
+  /** @param {number} above distance from the bottom, pixels */
   #drawScale(above) {
     const ink = this.#ink
     const { width, height } = this.view
@@ -314,7 +324,10 @@ function stroke(ink, points, width, style) {
   ink.stroke()
 }
 
-/** To both sides far out, then far to the left of the way the line goes; what is drawn next stays on it. @param {CanvasRenderingContext2D} ink @param {readonly XY[]} edge */
+/**
+ * Extends the line far beyond both ends, fills the area on its left, and clips later drawing to this area.
+ * @param {CanvasRenderingContext2D} ink @param {readonly XY[]} edge
+ */
 function fillLand(ink, edge) {
   const first = /** @type {XY} */ (edge[0])
   const last = /** @type {XY} */ (edge.at(-1))
@@ -333,13 +346,16 @@ function fillLand(ink, edge) {
   ink.clip()
 }
 
-/** Of length one. @param {XY} from @param {XY} to @returns {XY} */
+/** Returns the unit vector from one point to the other. @param {XY} from @param {XY} to @returns {XY} */
 function direction([x1, y1], [x2, y2]) {
   const length = Math.hypot(x2 - x1, y2 - y1) || 1
   return [(x2 - x1) / length, (y2 - y1) / length]
 }
 
-/** The line, moved to its left (to its right where negative), pixels. On a screen y grows downwards. @param {readonly XY[]} line @param {number} by @returns {XY[]} */
+/**
+ * Returns the line moved to its left by `by` pixels, or to its right if negative. On a screen y grows downwards.
+ * @param {readonly XY[]} line @param {number} by @returns {XY[]}
+ */
 function beside(line, by) {
   return line.map(([x, y], index) => {
     const [dx, dy] = direction(

@@ -1,14 +1,14 @@
 /**
- * Sends what the outbox holds, oldest first, and removes what was acknowledged: whatever happens in between is sent
- * again. Knows no page; what it needs is handed in.
+ * Sends the positions in the outbox, oldest first, and removes those that the server has stored or cannot use. After a
+ * failure the same positions are sent again. The sender knows no page; the constructor takes all that it needs.
  */
 
-/** Once a second is enough while everything arrives, ms. */
+/** Interval between requests while everything arrives, ms. */
 const PACE_MS = 1000
-/** What has piled up goes faster, within the server's quota of 4 requests a second, ms. */
+/** Interval while positions have piled up, within the server's quota of 4 requests a second, ms. */
 const CATCH_UP_MS = 300
 const BATCH = 100
-/** First wait after a failure, doubled up to the longest, ms. */
+/** Wait after a first failure, which doubles with each further one up to the longest, ms. */
 const FIRST_WAIT_MS = 1000
 const LONGEST_WAIT_MS = 15_000
 
@@ -17,10 +17,10 @@ const LONGEST_WAIT_MS = 15_000
  * @typedef {object} State
  * @property {Signal} signal
  * @property {number} stored positions acknowledged so far
- * @property {number} unusable positions the server could not use; they are not sent again
+ * @property {number} unusable positions that the server could not use; this sender does not send them again
  * @property {number} waitMs until the next attempt
- * @property {string} detail what the server said
- * @property {string} code the same for programs; empty when there is none
+ * @property {string} detail the server's message
+ * @property {string} code the server's error code; empty if there is none
  */
 
 export class Sender {
@@ -28,9 +28,9 @@ export class Sender {
   state = { signal: 'idle', stored: 0, unusable: 0, waitMs: 0, detail: '', code: '' }
   #failures = 0
   #batch = BATCH
-  /** Of positions up to this one, those still in the outbox are not sent until the page is opened again. */
+  /** Positions up to this seq that are still in the outbox are not sent until the page is opened again. */
   #passedOver = 0
-  /** Server's time minus the phone's, ms; only needed where the phone's clock is far off. */
+  /** The server's time minus the phone's, ms. It is set only if the phone's clock is far off. */
   #clockOff = 0
   #running = false
   /** @type {Promise<void>} */
@@ -45,7 +45,7 @@ export class Sender {
    * @param {() => string} parts.name
    * @param {() => number} [parts.now]
    * @param {(state: State) => void} [parts.onState]
-   * @param {<T>(attempt: () => Promise<T>) => Promise<T>} [parts.alone] nobody else touches the outbox during an attempt
+   * @param {<T>(attempt: () => Promise<T>) => Promise<T>} [parts.alone] keeps other tabs from using the outbox
    */
   constructor({ outbox, post, name, now = Date.now, onState = () => {}, alone = attempt => attempt() }) {
     this.outbox = outbox
@@ -69,20 +69,20 @@ export class Sender {
     }
   }
 
-  /** Resolves when nothing is under way any more: what is being sent is waited for. */
+  /** Resolves when the attempt that is under way has ended. */
   stop() {
     this.#running = false
     this.#wake?.()
     return this.#ended
   }
 
-  /** There may be a signal again: do not wait any longer. */
+  /** Ends the present wait, for example when there may be a signal again. */
   kick() {
     this.#failures = 0
     this.#wake?.()
   }
 
-  /** One attempt. Returns how long to wait before the next one, ms. */
+  /** Makes one attempt. Returns the wait before the next one, ms. */
   async #step() {
     const kept = await this.outbox.oldest(this.#batch, this.#passedOver)
     if (kept.length === 0) return PACE_MS
@@ -112,7 +112,10 @@ export class Sender {
     }
   }
 
-  /** Anything but "stored". @param {Response} response @param {any} answer @param {readonly import('./outbox.js').Kept[]} kept */
+  /**
+   * Handles answers that do not acknowledge all positions.
+   * @param {Response} response @param {any} answer @param {readonly import('./outbox.js').Kept[]} kept
+   */
   async #answered(response, answer, kept) {
     const { status } = response
     if (status === 400 && answer.code === 'clock-wrong') {
@@ -132,7 +135,7 @@ export class Sender {
       return CATCH_UP_MS
     }
     if (notStorable) {
-      // It stays on the phone, for a server that can; what comes after it must not wait for that.
+      // The position stays on the phone, for a server that can store it, but later positions must not wait for it.
       this.#passedOver = kept[0]?.seq ?? 0
       this.#batch = BATCH
       this.#tell({ unusable: this.state.unusable + 1, detail: answer.title })
@@ -142,11 +145,15 @@ export class Sender {
     return this.#failed(busy ? 'server-busy' : 'refused', response.headers.get('retry-after'), answer)
   }
 
-  /** @param {Signal} signal @param {string | null | undefined} retryAfter @param {{ title?: string, code?: string }} said */
+  /**
+   * @param {Signal} signal
+   * @param {string | null | undefined} retryAfter
+   * @param {{ title?: string, code?: string }} said
+   */
   #failed(signal, retryAfter, { title = '', code = '' }) {
     const most = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#failures++)
     const asked = Number(retryAfter ?? 0) * 1000
-    // Spread out, so that phones that lost the server together do not come back together.
+    // The wait is randomised, so that phones that lost the server together do not return together.
     const waitMs = Math.round(
       Math.max(Number.isFinite(asked) ? Math.min(asked, 60_000) : 0, most * (0.5 + Math.random() / 2)),
     )

@@ -1,4 +1,4 @@
-/** The live page: listens to the server, shows the sea, replays what was. */
+/** The live page: receives updates from the server, draws the sea, and replays past walks. */
 import { Crowd, nameOf } from './crowd.js'
 import { showJoin, startJoin } from './join.js'
 import { startList } from './list.js'
@@ -8,14 +8,14 @@ import { Sea } from './sea.js'
 import { steer } from './steer.js'
 import { surroundings, View } from './view.js'
 
-/** However long the time replayed, it takes this long, ms. */
+/** Duration of a replay, whatever time it covers, ms. */
 const REPLAY_MS = 60_000
-/** Frames are drawn this far apart, ms; with thousands of walkers half as often. */
+/** Minimum interval between frames, ms. It is doubled with more than 1000 walkers. */
 const FRAME_MS = 33
 
-/** As in shore.css, pixels. */
+/** Width of the window below which the page is narrow, as in shore.css, pixels. */
 const NARROW = 544
-/** A replay of more than this says the day as well, ms: half of one. It never is longer than a week. */
+/** A replay of more than half a day also shows the weekday, ms. No replay is longer than a week. */
 const LONG_MS = 43_200_000
 
 /** @param {string} id @returns {any} */
@@ -28,9 +28,9 @@ const sea = new Sea(byId('sea'), view)
 const crowd = new Crowd()
 /** @type {{ replay: Replay, step: number, playing: boolean, stop: AbortController } | undefined} */
 let past
-/** The picture follows the walkers until somebody moves it. */
+/** The view follows the walkers until the visitor moves it. */
 let following = true
-/** The number of the walker that somebody asked for. @type {number | undefined} */
+/** The number of the walker that the visitor chose. @type {number | undefined} */
 let chosen
 let wasEmpty = true
 
@@ -81,12 +81,12 @@ function listen() {
   source.addEventListener('error', () => {
     if (past === undefined) show(live, 'wait', 'connection lost, coming back')
     showRate(0)
-    // A 503 ends the EventSource for good.
+    // After a 503 an EventSource does not reconnect by itself.
     if (source.readyState === EventSource.CLOSED) setTimeout(listen, 3000 + Math.random() * 4000)
   })
 }
 
-/** Says who it is, on the map and to a screen reader. @param {import('./crowd.js').Walker | undefined} walker */
+/** Names a walker on the map and for screen readers. @param {import('./crowd.js').Walker | undefined} walker */
 function choose(walker) {
   if (chosen === walker?.number) return
   chosen = walker?.number
@@ -119,12 +119,12 @@ function showCount(count, others = {}) {
 
 /** @param {number} stored */
 function showRate(stored) {
-  // In this order: whoever reads the number reads the right word after it.
+  // The word is set before the number, so that a reader of the new number finds the word that fits.
   byId('rate-what').textContent = `${plural(stored, 'position')} a second`
   byId('rate').textContent = number.format(stored)
 }
 
-/** Somebody walked off the picture. */
+/** Whether a walker has left the picture. */
 function outside() {
   return here(crowd.walking(Date.now())).some(({ lat, lon }) => {
     const [x, y] = view.toScreen(lat, lon)
@@ -133,7 +133,7 @@ function outside() {
 }
 
 /**
- * Those near the shoreline, or all when none of them is: someone far away must not make everybody else a dot.
+ * Returns the places near the shoreline, or all if none is near: one far place must not shrink all others to a dot.
  * @template {{ lat: number, lon: number }} T @param {readonly T[]} places
  */
 function here(places) {
@@ -157,7 +157,7 @@ function zoom(factor) {
   view.zoom(factor)
 }
 
-/** The scale stands above what is at the bottom: of a wide screen that is a button, of a narrow one everything. */
+/** Distance of the scale from the bottom: above a button on a wide screen, above the whole footer on a narrow one. */
 const barAt = () => (innerWidth < NARROW ? byId('bottom').offsetHeight + 32 : 84)
 
 let lastFrame = 0
@@ -191,7 +191,7 @@ function advance(shown, elapsed) {
   const { replay, playing } = shown
   if (playing) {
     const next = shown.step + (elapsed / REPLAY_MS) * replay.steps
-    // Not ahead of what is loaded; at the end it stands.
+    // The replay does not run ahead of the loaded steps, and stops at the end.
     shown.step = Math.min(next, replay.loadedSteps)
     if (replay.complete && shown.step >= replay.steps) setPlaying(false)
     byId('time').value = String((shown.step / replay.steps) * 1000)
@@ -231,7 +231,7 @@ byId('time').addEventListener('input', () => {
 
 async function startReplay() {
   past?.stop.abort()
-  // Nothing to play or to pause yet.
+  // There is nothing to play or pause yet.
   byId('play').disabled = true
   setMode('mode-replay')
   const stop = new AbortController()

@@ -1,6 +1,6 @@
-/** Moves a view by hand: drag, pinch, wheel, keys. */
+/** Moves a view on drag, pinch, wheel and keys. */
 
-/** Pixels of one press of an arrow key. */
+/** Pixels per press of an arrow key. */
 const PRESS = 80
 
 /** @param {HTMLElement} element @param {import('./view.js').View} view @param {() => void} onMove */

@@ -1,4 +1,4 @@
-/** Lets the phone's page open without a signal: from the network where there is one, else as it was last seen. */
+/** Lets the phone's page open without a signal: from the network if possible, otherwise from the cache. */
 const CACHE = 'human-tide-1'
 const SHELL = [
   '/',

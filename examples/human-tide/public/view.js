@@ -1,17 +1,17 @@
 /**
- * From latitude and longitude to the screen and back, and what part of the world is on it. Pure. A shoreline is small:
- * a plane that is true at its middle is true enough.
+ * Converts between latitude and longitude and the screen, and holds the visible part of the world. It uses no DOM. A
+ * shoreline is small, so a plane that is exact at its middle is accurate enough.
  */
 
-/** Metres of a degree of latitude (mean of the WGS 84 ellipsoid). */
+/** Metres per degree on a sphere with the equatorial radius of WGS 84, rounded. */
 const METRES = 111_320
-/** Nobody needs to see less than this across, metres. */
+/** Minimum size of the visible part, metres. */
 const CLOSEST_M = 40
-/** One walker alone is shown with this much around, metres. */
+/** Minimum width that `fit` shows, for example around a single walker, metres. */
 const LEAST_FIT_M = 400
-/** Farther out than this the plane is no map any more, metres. */
+/** Maximum size of the visible part, metres; beyond it the plane is too inaccurate. */
 const FARTHEST_M = 400_000
-/** Share of the screen left free around what is fitted into it. */
+/** Share of the screen that `fit` leaves free on each side. */
 const MARGIN = 0.12
 
 /** @typedef {{ lat: number, lon: number }} Point */
@@ -22,7 +22,7 @@ export class View {
   /** Degrees at the middle of the screen. */
   lat = 0
   lon = 0
-  /** Pixels of a metre. */
+  /** Pixels per metre. */
   scale = 1
 
   /** @param {number} width @param {number} height */
@@ -46,7 +46,7 @@ export class View {
     }
   }
 
-  /** Shows all points. @param {Iterable<Point>} points @returns {boolean} false when there are none */
+  /** Shows all points. @param {Iterable<Point>} points @returns {boolean} false if there are none */
   fit(points) {
     let [south, north, west, east] = [Infinity, -Infinity, Infinity, -Infinity]
     for (const { lat, lon } of points) {
@@ -72,7 +72,7 @@ export class View {
     this.lon = lon
   }
 
-  /** What lies under (x, y) stays there. @param {number} factor @param {number} x @param {number} y */
+  /** The place at (x, y) stays where it is. @param {number} factor @param {number} x @param {number} y */
   zoom(factor, x = this.width / 2, y = this.height / 2) {
     const under = this.toWorld(x, y)
     this.#setScale(this.scale * factor)
@@ -88,7 +88,7 @@ export class View {
     this.lon = Math.min(180, Math.max(-180, lon))
   }
 
-  /** A round length and its pixels, for a scale bar of about this many. @param {number} about */
+  /** Returns a round length and its width in pixels, for a scale bar of up to `about` pixels. @param {number} about */
   bar(about) {
     const metres = about / this.scale
     const ten = 10 ** Math.floor(Math.log10(metres))
@@ -108,7 +108,7 @@ export class View {
 }
 
 /**
- * What counts as being at this shoreline: the box around it, half as large again on every side.
+ * The area that counts as this shoreline: its bounding box, extended on each side by half of its longer edge.
  * @param {readonly Point[]} shore
  */
 export function surroundings(shore) {
@@ -119,7 +119,7 @@ export function surroundings(shore) {
   return {
     /** @param {Point} place */
     holds: ({ lat, lon }) => lat > south - more && lat < north + more && lon > west - more && lon < east + more,
-    /** The middle half of the line, to begin with. */
+    /** The middle third of the line, for the initial view. */
     middle: shore.slice(Math.floor(shore.length / 3), Math.ceil((shore.length * 2) / 3)),
   }
 }

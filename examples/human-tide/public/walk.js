@@ -1,4 +1,4 @@
-/** The phone's page: consent, start and stop, and what the walker may want to know at a glance. */
+/** The phone's page: consent, start and stop, and the state of the walk. */
 import { openOutbox } from './outbox.js'
 import { keyOf } from './phone-key.js'
 import { startPositionClock } from './position-clock.js'
@@ -6,7 +6,7 @@ import { Sender } from './sender.js'
 import { watchInPlace } from './watch.js'
 import { faultOfName } from './walker-name.js'
 
-/** No answer for this long is no signal, ms. */
+/** A request that is not answered within this time counts as no signal, ms. */
 const GIVE_UP_MS = 10_000
 
 /** @param {string} id @returns {any} */
@@ -20,18 +20,18 @@ let sender
 /** @type {(() => void) | undefined} */
 let endWalk
 let acknowledged = 0
-/** Of those, how many this sender has told of. */
+/** Number of them that the present sender has reported. */
 let counted = 0
-/** Whether the server has refused the name: the walk waits on the phone for another. */
+/** Whether the server has refused the name: the positions stay on the phone until the walker chooses another. */
 let wantsName = false
-/** As it was agreed to; what is being typed is nobody's business yet. @type {string} */
+/** The name that the walker has submitted, not the text that is being typed. @type {string} */
 let name = (await outbox.get('name')) ?? ''
 
 byId('name').value = name
 acknowledged = (await outbox.get('stored')) ?? 0
 byId('after').hidden = acknowledged === 0 && (await outbox.count()) === 0
 if (await outbox.get('forgetting')) sayNotDeleted()
-else if ((await outbox.count()) > 0) startSending() // what an earlier visit could not send
+else if ((await outbox.count()) > 0) startSending() // positions that an earlier visit could not send
 void showNumbers()
 void fetch('/api/about').then(
   async answer => {
@@ -51,7 +51,7 @@ byId('begin').addEventListener('submit', (/** @type {Event} */ event) => {
     : !byId('consent').checked
       ? 'Please agree first, or just watch the shore.'
       : !window.isSecureContext
-        ? 'A browser tells its position only to pages that come over https.'
+        ? 'Browsers give the position only to pages that are served over https.'
         : !('geolocation' in navigator)
           ? 'This browser can not tell where you are.'
           : ''
@@ -74,7 +74,7 @@ document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'visible') sender?.kick()
 })
 
-/** What walk.css shows at a desk. @param {string | null} join @param {boolean} hasStorm */
+/** Fills in what walk.css shows on a desktop. @param {string | null} join @param {boolean} hasStorm */
 function showDesk(join, hasStorm) {
   if (!matchMedia('(min-width: 48rem) and (pointer: fine)').matches) return
   const canScan = join?.startsWith('https:') === true
@@ -84,7 +84,7 @@ function showDesk(join, hasStorm) {
   byId('why').hidden = hasStorm
   byId('storm').hidden = !hasStorm
   if (!hasStorm) return
-  // As high as what is in it, so that nothing scrolls but the page.
+  // The frame is as high as its content, so that only the page scrolls.
   const fit = () => {
     const { body } = byId('storm').contentDocument
     new ResizeObserver(() => {
@@ -95,7 +95,7 @@ function showDesk(join, hasStorm) {
   byId('storm').src = '/storm/'
 }
 
-/** One tab at a time: two would send every second twice. */
+/** Only one tab may walk at a time: two would send each second twice. */
 async function walk() {
   name = byId('name').value.trim()
   await outbox.set('name', name)
@@ -138,7 +138,7 @@ function begin(ended) {
   showForms()
 }
 
-/** Either the one to begin with or the one for another name, which a walker may be asked for at any time. */
+/** Shows the form that begins a walk, or that for another name, which a walker may be asked for at any time. */
 function showForms() {
   byId('rename').hidden = !wantsName
   byId('begin').hidden = wantsName || endWalk !== undefined
@@ -147,7 +147,7 @@ function showForms() {
 /** @param {string} why */
 function askForName(why) {
   setText(byId('rename-problem'), why)
-  if (wantsName) return // it was refused again; whoever is typing goes on
+  if (wantsName) return // the name was refused again: keep what the walker is typing
   wantsName = true
   byId('new-name').value = name
   showForms()
@@ -176,7 +176,10 @@ function startSending() {
   void sender.run()
 }
 
-/** Other tabs may send too, and any of them may delete. @template T @param {() => Promise<T>} act @returns {Promise<T>} */
+/**
+ * Locks the outbox, because other tabs may send or delete too.
+ * @template T @param {() => Promise<T>} act @returns {Promise<T>}
+ */
 function alone(act) {
   return navigator.locks.request('outbox', act)
 }
@@ -223,16 +226,17 @@ function onSender(state) {
 }
 
 /**
- * In this order: nothing is on its way any more, the server forgets, and only then the key goes, which is the one thing
- * that can delete. When it fails, nothing is sent until the walker walks on, also after a reload.
+ * The order matters: the last request ends, then the server deletes the walk, and only then is the key deleted, because
+ * nothing else authorises the deletion. If it fails, nothing is sent until the walker starts again, even after a
+ * reload.
  */
 async function forget() {
   byId('after').hidden = byId('start').disabled = true
-  say('stopped', 'Deleting your walk', 'What is being sent right now is waited for.')
+  say('stopped', 'Deleting your walk', 'Waiting for what is being sent right now.')
   await outbox.set('forgetting', true)
   const sending = sender
   sender = undefined
-  await sending?.stop().catch(() => {}) // one that broke has nothing under way
+  await sending?.stop().catch(() => {}) // a sender that has failed has no request under way
   const deleted = await alone(async () => {
     const isGone = await deleteAtServer()
     if (isGone) await outbox.clear()
@@ -241,7 +245,7 @@ async function forget() {
   byId('start').disabled = false
   if (!deleted) return sayNotDeleted()
   acknowledged = 0
-  // Whoever walks next has agreed to nothing yet.
+  // The next walker has not agreed to anything yet.
   name = byId('name').value = ''
   byId('consent').checked = wantsName = false
   showForms()
@@ -269,7 +273,7 @@ function sayNotDeleted() {
   )
 }
 
-/** A phone whose screen goes dark tells no positions. @returns {() => void} */
+/** A phone whose screen is off reports no positions. @returns {() => void} */
 function keepAwake() {
   /** @type {WakeLockSentinel | undefined} */
   let lock
@@ -303,7 +307,10 @@ function show(id, is, how) {
   setText(byId(id).querySelector('.how'), how)
 }
 
-/** The headline is read out by screen readers: only when it changes. @param {string} state @param {string} headline @param {string} explain */
+/**
+ * Screen readers read the headline out, so it is set only if it has changed.
+ * @param {string} state @param {string} headline @param {string} explain
+ */
 function say(state, headline, explain) {
   document.body.dataset.state = state
   setText(byId('headline'), headline)

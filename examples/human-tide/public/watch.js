@@ -1,6 +1,7 @@
 /**
- * Shows the shore within the phone's page: a page that is left sends nothing any more, and a tab in the background learns
- * no positions. The address has a #shore while it is shown, so that the phone's own way back comes back to the walk.
+ * Shows the shore within the phone's page, because a page that the walker leaves sends nothing, and a tab in the
+ * background gets no positions. Meanwhile the address ends in #shore, so that the phone's back button leads to the
+ * walk.
  */
 
 /** @param {{ link: HTMLAnchorElement, dialog: HTMLDialogElement, back: HTMLElement }} parts */
@@ -10,10 +11,10 @@ export function watchInPlace({ link, dialog, back }) {
     event.preventDefault()
     location.hash = 'shore'
   })
-  // A page that was opened with the shore in front has nothing behind it to go back to.
+  // A page that was opened at #shore has no earlier entry in its history to go back to.
   const leave = () => (history.state?.from === 'walk' ? history.back() : location.replace('#'))
   back.addEventListener('click', leave)
-  // Escape, and the way back of some phones.
+  // Escape, and the back gesture of some phones.
   dialog.addEventListener('cancel', event => {
     event.preventDefault()
     leave()

@@ -1,18 +1,18 @@
 /**
- * Which core does what, so that neither side can take what is the other's, and the load none of theirs. Linux's `taskset`
- * does it; elsewhere nothing is pinned and the page says so.
+ * Assigns CPU cores, so that the load takes no CPU time from the services, nor one service from the other. It uses
+ * Linux's `taskset`; elsewhere nothing is pinned and the page says so.
  */
 import { spawnSync } from 'node:child_process'
 
 export interface Cores {
-  /** Each has one of its own where there are four or more; with fewer they share one, evenly. */
+  /** With four cores or more each service has its own; with two or three the services share one. */
   readonly left: number
   readonly right: number
-  /** The load, the database, and whatever else the machine does. */
+  /** For the load, the database and the server of the page. */
   readonly rest: readonly number[]
 }
 
-/** Pure. Undefined with a single core. */
+/** Pure function. Returns undefined if fewer than two cores are allowed. */
 export function coresOf(allowed: readonly number[]): Cores | undefined {
   const right = allowed.at(-1)
   if (right === undefined || allowed.length < 2) return undefined
@@ -21,7 +21,10 @@ export function coresOf(allowed: readonly number[]): Cores | undefined {
     : { left: allowed.at(-2)!, right, rest: allowed.slice(0, -2) }
 }
 
-/** The cores this process may use; none where `taskset` is missing. `current affinity list: 0,2-4` names 0, 2, 3 and 4. */
+/**
+ * Returns the cores that this process may use, or none if `taskset` is missing. For example, its output
+ * `current affinity list: 0,2-4` means cores 0, 2, 3 and 4.
+ */
 export function allowedCores(): number[] {
   const { status, stdout } = spawnSync('taskset', ['-cp', String(process.pid)], { encoding: 'utf8' })
   if (status !== 0) return []
@@ -36,7 +39,7 @@ export function allowedCores(): number[] {
     })
 }
 
-/** All threads of a process; children that it starts later inherit it. */
+/** Pins all threads of a process. Children that it starts later inherit the affinity. */
 export function pin(pid: number, cores: readonly number[]): void {
   if (cores.length > 0) spawnSync('taskset', ['-acp', cores.join(','), String(pid)], { stdio: 'ignore' })
 }

@@ -1,18 +1,18 @@
-/** What the load counted, as the page shows it. Pure. */
+/** Turns the counts of the load into the figures that the page shows. Pure functions. */
 
-/** Of one stretch of time, of one side. Latencies count from the moment a position was due. */
+/** Counts of one side during one interval. Latencies are measured from the moment at which a position was due. */
 export interface Counts {
   readonly ms: number
   readonly due: number
-  /** Acknowledged with a 2xx: the COMMIT has returned. */
+  /** Acknowledged with a 200, which the service sends after the COMMIT. */
   readonly stored: number
-  /** Of those, within a second. */
+  /** Stored within a second of when they were due. */
   readonly inTime: number
-  /** 503. */
+  /** Answered with a 503. */
   readonly shed: number
-  /** Everything else: no answer in time, a broken connection, another status. */
+  /** All others: no answer in time, no connection, a broken connection, or another status. */
   readonly lost: number
-  /** How many were answered or given up, by `bucketOf` their latency. */
+  /** Numbers of stored and lost positions by latency (`bucketOf`). Those that found no connection are left out. */
   readonly latencies: readonly number[]
 }
 
@@ -22,28 +22,28 @@ export interface Figures {
   readonly inTimePerS: number
   readonly shedPerS: number
   readonly lostPerS: number
-  /** Of what was stored or given up; undefined when there was nothing. */
+  /** Of stored and lost positions; undefined if there were none. */
   readonly p99Ms: number | undefined
   readonly state: 'calm' | 'carries' | 'sheds' | 'strains' | 'melts'
 }
 
-/** Answers are waited for this long, ms. */
+/** The load waits this long for an answer, ms. */
 export const PATIENCE_MS = 4000
-/** Each bucket is this much wider than the one before: a percentile is right to 5 %. */
+/** Ratio of a bucket's upper bound to that of the bucket before; percentiles are accurate to 5 %. */
 const GROWTH = 1.05
 export const BUCKETS = 1 + Math.ceil(Math.log(PATIENCE_MS) / Math.log(GROWTH))
-/** Rates are those of this long, ms: long enough not to flicker, short enough to follow the slider. */
+/** Rates are averaged over this time, ms: long enough not to flicker, short enough to follow the slider. */
 const WINDOW_MS = 2000
-/** A side carries its phones when it stores this share of their positions in time. */
+/** Minimum share of the due positions that a side stores in time, for the state 'carries'. */
 const CARRIED = 0.97
-/** It sheds, and does not melt, when this share of what it stores is in time. */
+/** Minimum share of the stored positions that is in time, for the state 'sheds'. */
 const PROMPT = 0.9
 
 export const bucketOf = (ms: number): number =>
   ms <= 1 ? 0 : Math.min(BUCKETS - 1, Math.ceil(Math.log(ms) / Math.log(GROWTH)))
 const msOf = (bucket: number): number => Math.min(PATIENCE_MS, GROWTH ** bucket)
 
-/** The last of `counts` that make a window, at least one. */
+/** Returns the latest counts that together span {@link WINDOW_MS}. */
 export function recent(counts: readonly Counts[]): readonly Counts[] {
   let ms = 0
   let from = counts.length
@@ -87,7 +87,7 @@ function percentile(counts: readonly Counts[], share: number): number | undefine
   if (left === 0) return undefined
   for (const [bucket, count] of buckets.entries()) {
     left -= count
-    // A sum of fractions is never quite nothing.
+    // Rounding may leave a remainder just above zero.
     if (left <= 1e-9) return msOf(bucket)
   }
   return PATIENCE_MS

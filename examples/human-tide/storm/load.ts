@@ -1,7 +1,8 @@
 /**
- * The phones of one side, as a process of its own: `fork('load.ts', [port, file of the shoreline])`. Every phone
- * sends a position a second, due at its own moment of the second, whatever becomes of those before: on its connection when
- * that is free, else on one more. Tells its parent twice a second what came of it; is told how many phones there are.
+ * Simulates the phones of one side, in its own process: `fork('load.ts', [port, file of the shoreline])`. Each phone
+ * sends one position a second, due at its own moment of the second, even if earlier ones are unanswered: over its
+ * connection if that is free, otherwise over a further one. The parent sends the number of phones, and receives
+ * {@link Told} twice a second.
  */
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -10,21 +11,21 @@ import { Beach, EVERY_MS, phaseOf } from './page/phone.js'
 
 export interface Told {
   readonly counts: Counts
-  /** Of each phone, how long ago what is stored of it was, in tenths of a second; 255 is that long or never. */
+  /** Age of each phone's last stored position, in tenths of a second. 255 means 25.5 s or more, or none stored. */
   readonly ages: Uint8Array
 }
 
-/** A process opens so many files, and often no more than 20,000. */
+/** Maximum number of connections: the limit of open files per process is often 20,000. */
 const MOST_CONNECTIONS = 15_000
-/** Connections are opened so many at a time: a listening socket's backlog holds 511. */
+/** Maximum number of connections that are being opened: the backlog of a listening socket holds 511. */
 const MOST_OPENING = 300
-/** Who has not been let in by then, sends anyway, ms. */
+/** After this time new phones send even if some are not connected yet, ms. */
 const JOIN_MS = 4000
 const SLOT_MS = 10
 const SLOTS = EVERY_MS / SLOT_MS
 const TELL_MS = 500
 const IN_TIME_MS = 1000
-/** As long as a phone's are. */
+/** As long as the User-Agent of a real phone. */
 const AGENT =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1'
 
@@ -41,9 +42,9 @@ interface Phone {
 
 const phones: Phone[] = []
 const slots: Phone[][] = Array.from({ length: SLOTS }, () => [])
-/** In the order in which their requests were due, so that the first is given up first. */
+/** In the order in which their requests were due, so that the first one times out first. */
 const busy = new Set<Connection>()
-/** So many send. */
+/** Number of phones that send. */
 let wanted = 0
 let joining: NodeJS.Timeout | undefined
 let open = 0
@@ -59,10 +60,10 @@ function beachOf(file: string): [unknown, readonly [number, number]] {
   return [json, json.properties.bay]
 }
 
-/** What is read of any connection goes through this one: without a stream in between, an answer costs half as much. */
+/** The read buffer of all connections. An answer costs half as much as with a stream in between. */
 const chunk = Buffer.allocUnsafe(16_384)
 
-/** One at a time goes over it: no pipelining. */
+/** Carries one request at a time: no pipelining. */
 class Connection {
   readonly #socket: Socket
   readonly #phone: Phone
@@ -126,7 +127,7 @@ class Connection {
     else this.#socket.destroy()
   }
 
-  /** Of what is shed no latency is counted: it is not how long a position took. */
+  /** The latency of a shed position is not counted, because the position was not stored. */
   #end(as: 'shed' | 'lost' | undefined, latency: number): void {
     if (!busy.delete(this)) return
     if (as !== undefined) counts[as]++
@@ -151,7 +152,9 @@ class Connection {
   }
 }
 
-/** Newcomers connect first, and begin to send together: a crowd that was there before it was too many. */
+/**
+ * New phones connect first and then begin to send together, so that an overload does not begin with their connecting.
+ */
 function setPhones(count: number): void {
   while (phones.length < count) {
     const number = phones.length
@@ -183,7 +186,7 @@ function send(phone: Phone, due: number): void {
   counts.due++
   const connection =
     phone.free.pop() ?? (open < MOST_CONNECTIONS && opening < MOST_OPENING ? new Connection(phone) : undefined)
-  // What finds no connection never gets an answer.
+  // Without a connection the position cannot be sent.
   if (connection === undefined) counts.lost++
   else connection.send(due)
 }
@@ -191,7 +194,7 @@ function send(phone: Phone, due: number): void {
 let slot = Math.floor(performance.now() / SLOT_MS)
 setInterval(() => {
   const now = performance.now()
-  // Late or not, every slot has its turn, and latency counts from when it was due.
+  // A late timer skips no slot, and latencies are measured from when a slot was due.
   for (; (slot + 1) * SLOT_MS <= now; slot++) {
     for (const phone of slots[slot % SLOTS]!) if (phone.number < wanted) send(phone, slot * SLOT_MS)
   }

@@ -1,6 +1,6 @@
 /**
- * `npm run storm -w human-tide`: two shores side by side under the same load, one bare and one protected. A page on this
- * computer sets the phones, and for each shore protect() and console.log; Ctrl-C ends everything.
+ * `npm run storm -w human-tide`: two shores side by side under the same load, one bare and one protected. Its page, for
+ * this computer only, sets the number of phones, and protect() and console.log for each shore. Ctrl-C ends everything.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import http from 'node:http'
@@ -17,16 +17,16 @@ import { Side } from './side.ts'
 import { LINES_PER_S } from './slow-log.ts'
 
 const PORT = 3100
-/** The tables are emptied this often, ms: a storm of an hour is millions of rows that nobody looks at. */
+/** The tables are emptied this often, ms: a storm of an hour would store millions of rows that are never read. */
 const EMPTY_MS = 30_000
 const NAMES = ['left', 'right'] as const
 
 if (process.platform === 'win32')
-  fail('The storm needs pipes that block, which Windows does not have: run it on Linux or macOS, or in WSL.')
+  fail('The storm needs blocking pipes, which Windows does not have: run it on Linux or macOS, or in WSL.')
 const { port, dataDir } = readConfig({ PORT: String(PORT), ...process.env })
 let settings: Settings = STORM
 let sides: Readonly<Record<'left' | 'right', Side>> | undefined
-/** Also while it starts: what is started must be ended. */
+/** Set before the database has started, so that `stop()` also ends one that is still starting. */
 let database: Promise<EmbeddedDatabase> | undefined
 let folder = ''
 let stopping = false
@@ -50,19 +50,19 @@ const server = http.createServer(
   }),
 )
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(0))
-// First of all, before anything else is started: two storms at once would measure each other.
+// The port is taken before anything is started: two storms at once would disturb each other's figures.
 await new Promise<void>(resolve => {
   server.once('error', error =>
-    fail(`The storm can not listen on 127.0.0.1:${port}: ${error.message}. Another one may run; or set PORT.`),
+    fail(`The storm can not listen on 127.0.0.1:${port}: ${error.message}. If another storm runs, set PORT.`),
   )
   server.listen(port, '127.0.0.1', resolve)
 })
-// Started by the service, which shows it and has to be told where it is: then it ends with the service.
+// If the service started the storm (src/storm.ts), it needs the port of the page, and the storm ends with it.
 process.send?.((server.address() as { port: number }).port)
 process.once('disconnect', () => void stop(0))
 folder = mkdtempSync(path.join(tmpdir(), 'human-tide-storm-'))
 if (cores !== undefined) pin(process.pid, cores.rest)
-console.log('Two services, their phones and a PostgreSQL are starting...')
+console.log('Starting two services, their phones and a PostgreSQL server...')
 
 try {
   const ports = [await freePort(), await freePort()]
@@ -94,10 +94,10 @@ async function stop(code: number): Promise<void> {
   process.exit(code)
 }
 
-/** One for each side, so that neither waits for the other's tables. */
+/** Creates a database for each side, so that neither waits for the other's tables. */
 async function databaseOf(url: string, name: string): Promise<string> {
   await ask(url, `CREATE DATABASE storm_${name}`).catch(error => {
-    if (error.code !== '42P04') throw error // duplicate_database: of an earlier storm
+    if (error.code !== '42P04') throw error // duplicate_database: an earlier storm created it
   })
   const own = new URL(url)
   own.pathname = `/storm_${name}`
@@ -118,8 +118,8 @@ async function ask(url: string, text: string): Promise<void> {
 }
 
 function machineWords(): string {
-  if (cores === undefined) return 'nothing is pinned to a core here'
-  return cores.left === cores.right ? 'both services share one core, evenly' : 'each service has a core of its own'
+  if (cores === undefined) return 'no process is pinned to a core'
+  return cores.left === cores.right ? 'both services share one core, evenly' : 'each service has its own core'
 }
 
 function freePort(): Promise<number> {

@@ -1,13 +1,13 @@
-/** Serves the storm's page to this computer, tells it the figures, and takes what it sets. */
+/** Serves the storm's page to this computer, sends it the figures, and accepts its settings. */
 import express from 'express'
 import { fileURLToPath } from 'node:url'
 import { securityHeaders } from '../src/http/security-headers.ts'
 import { isLocalName } from '../src/lan.ts'
 
 export interface PageParts {
-  /** JSON, made once for all who watch. */
+  /** Returns the state that all viewers receive as JSON. */
   readonly tell: () => object
-  /** Throws a RangeError when it is not what was expected. */
+  /** Throws a RangeError if the settings are not valid. */
   readonly set: (given: unknown) => void
 }
 
@@ -17,20 +17,20 @@ const folder = (name: string): string => fileURLToPath(new URL(name, import.meta
 
 export function pageApp({ tell, set }: PageParts): express.Express {
   const viewers = new Set<express.Response>()
-  /** Counts the changes, so that a page can ignore a state that is older than the change it has made. */
+  /** Counts the changes, so that a page can ignore a state that is older than its own change. */
   let revision = 0
   const message = (): string => `data: ${JSON.stringify({ ...tell(), revision })}\n\n`
   setInterval(() => {
     if (viewers.size === 0) return
     const text = message()
-    // Whoever has not taken the last one does without this one.
+    // A viewer that has not read the previous state skips this one.
     for (const viewer of viewers) if (viewer.writableLength === 0) viewer.write(text)
   }, TELL_MS).unref()
 
   const app = express()
   app.disable('x-powered-by')
   app.use((request, response, next) => {
-    // Another name that leads here, or another page that this browser has open.
+    // Refuses requests under another host name (DNS rebinding), and those of other sites in this browser.
     const from = request.get('sec-fetch-site') ?? 'same-origin'
     const isOurs = isLocalName(request.host) && ['same-origin', 'none'].includes(from)
     if (isOurs) next()

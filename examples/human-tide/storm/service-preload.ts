@@ -1,8 +1,11 @@
-/** Loaded into each service of the storm (`--import`): as a service of 2013 it waits for its log, and it ends with its parent. */
-// Pipes were synchronous in Node then; terminals and files are still.
+/**
+ * Loaded into each service of the storm (`--import`). The service waits for its log, as in 2013, and ends with its
+ * parent.
+ */
+// In 2013 Node's pipes were synchronous; terminals and files still are.
 ;(process.stdout as unknown as { _handle?: { setBlocking?(on: boolean): void } })._handle?.setBlocking?.(true)
 // A protected service does not wait for its log.
 if (process.env['PROTECT'] === 'on') (await import('meltproof/stdout')).install()
 process.on('disconnect', () => process.exit(0))
-// To hear of that must not keep it alive.
+// The channel must not keep the process alive.
 process.channel?.unref()

@@ -1,8 +1,8 @@
-/** What the page may set. Pure. */
+/** The settings that the page may change. Pure functions. */
 
 export interface SideSettings {
   readonly protect: boolean
-  /** A line of log a request. */
+  /** Whether the service logs a line per request. */
   readonly log: boolean
 }
 
@@ -12,7 +12,10 @@ export interface Settings {
   readonly right: SideSettings
 }
 
-/** What both services carry on one core without the line of log: beyond it they compete for it, and show no more of the line. */
+/**
+ * Maximum number of phones: what both services carry on one core without the log line. With more, they would compete
+ * for the core, and the page would no longer show the effect of the log line.
+ */
 export const MOST_PHONES = 5000
 
 export const CALM: Settings = {
@@ -21,14 +24,14 @@ export const CALM: Settings = {
   right: { protect: true, log: false },
 }
 
-/** With which it opens, so that the first thing to be seen is a shore that melts beside one that does not. */
+/** Initial settings, so that the page first shows a shore that melts beside one that does not. */
 export const STORM: Settings = {
   phones: 300,
   left: { protect: false, log: true },
   right: { protect: true, log: true },
 }
 
-/** With what is given instead. Throws a RangeError that says what was expected. */
+/** Returns the settings with those in `given` changed. Throws a RangeError that says what was expected. */
 export function changed(now: Settings, given: unknown): Settings {
   const { phones = now.phones, left, right } = object(given, 'settings')
   if (!Number.isInteger(phones) || (phones as number) < 0 || (phones as number) > MOST_PHONES) {

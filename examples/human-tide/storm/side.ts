@@ -1,4 +1,4 @@
-/** One shore of the storm: the service as a process of its own, and its phones as another. */
+/** One shore of the storm: the service in one process, and its phones in another. */
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,18 +10,18 @@ import type { SideSettings } from './settings.ts'
 import { type SlowLog, slowLog } from './slow-log.ts'
 
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
-/** Kept for the figures; a window is far shorter. */
+/** Maximum number of counts that are kept; the figures need only those of the last two seconds. */
 const MOST_COUNTS = 20
 const START_MS = 20_000
-/** A service that has ended by itself is started again after this, ms. */
+/** A service that has exited by itself is started again after this time, ms. */
 const CRASHED_MS = 1000
 
 export interface SideOptions {
   readonly port: number
   readonly databaseUrl: string
-  /** For pipes. */
+  /** Folder in which the pipe of the log is created. */
   readonly folder: string
-  /** Undefined where nothing is pinned. */
+  /** The core of the service; undefined if nothing is pinned. */
   readonly core: number | undefined
 }
 
@@ -42,7 +42,7 @@ export class Side {
     this.#settings = settings
   }
 
-  /** When it serves. */
+  /** Starts the service, and the phones once it answers, or after {@link START_MS} at the latest. */
   async start(): Promise<void> {
     await this.#startService()
     if (this.#ended) return
@@ -62,7 +62,7 @@ export class Side {
     if (this.#load?.connected) this.#load.send(count)
   }
 
-  /** The service begins anew, as one that was changed and deployed. */
+  /** Restarts the service if its settings have changed, like a deployment. */
   set(settings: SideSettings): void {
     const { protect, log } = this.#settings
     if (protect === settings.protect && log === settings.log) return
@@ -74,7 +74,7 @@ export class Side {
     return { ...figuresOf(recent(this.#counts)), isUp: this.#isUp }
   }
 
-  /** One byte a phone, in base64 (`Told.ages`). */
+  /** One byte per phone, in base64 (`Told.ages`). */
   get ages(): string {
     return this.#ages.toString('base64')
   }
@@ -86,7 +86,7 @@ export class Side {
     await this.#endService()
   }
 
-  /** One after the other, however often somebody switches. */
+  /** Restarts run one after the other, however often the settings change. */
   #restartNext(afterMs = 0): void {
     const act = () => sleep(afterMs).then(() => this.#restart())
     this.#restarts = this.#restarts.then(act).catch(error => console.error(String(error)))
@@ -136,7 +136,7 @@ export class Side {
     }
   }
 
-  /** One that has melted hears no SIGTERM for a while. */
+  /** Kills the service, because one that has melted would handle a SIGTERM late. */
   async #endService(): Promise<void> {
     const service = this.#service
     this.#service = undefined
@@ -147,7 +147,7 @@ export class Side {
   }
 }
 
-/** Resolves when it has ended. */
+/** Resolves when the process has exited. */
 async function kill(child: ChildProcess | undefined): Promise<void> {
   if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
   const ended = new Promise(resolve => child.once('exit', resolve))

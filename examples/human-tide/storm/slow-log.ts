@@ -1,19 +1,19 @@
 /**
- * A pipe whose reader takes so many lines a second, as a terminal over a slow line does. This is how we explain what the app
- * of 2013 met; nobody has found out.
+ * A pipe whose reader takes {@link LINES_PER_S} lines a second, like a terminal on a slow connection. We assume that
+ * the app of 2013 had such a reader; the cause was never established.
  */
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 
 export const LINES_PER_S = 80
-/** What lies between a slow reader and a writer is full before long; this fills it at once. pipe(7): 65,536 bytes. */
+/** Fills the pipe's buffer at once, which the log would otherwise fill only after a while. pipe(7): 65,536 bytes. */
 const FILLER = `${'#'.repeat(255)}\n`.repeat(256)
 const READ_MS = 20
 const LINE_END = 10
 
 export interface SlowLog {
-  /** For the service; to be closed when it has it. */
+  /** File descriptor for the service. The caller closes it once the service has inherited it. */
   readonly write: number
   close(): void
 }
@@ -32,18 +32,18 @@ export function slowLog(folder: string): SlowLog {
     const due = ((performance.now() - beganAt) * LINES_PER_S) / 1000
     while (lines < due) {
       const taken = take()
-      // What was not there to be read is no debt for later.
+      // The reader does not make up later for lines that were not there in time.
       if (taken === undefined) lines = due
       else lines += taken
     }
   }, READ_MS)
-  /** How many lines ended in what was read; undefined when there is nothing. */
+  /** Returns how many lines ended in the data that was read; undefined if there was no data. */
   const take = (): number | undefined => {
     try {
       const length = fs.readSync(read, buffer, 0, buffer.length, null)
       return length === 0 ? undefined : buffer.subarray(0, length).filter(byte => byte === LINE_END).length
     } catch {
-      return undefined // EAGAIN: it waits for nobody
+      return undefined // EAGAIN: the pipe is empty
     }
   }
   return {

@@ -10,13 +10,13 @@ export interface GroupCommitOptions {
    * three writes into one, which saves wake-ups of both processes; a phone that sends once a second does not notice.
    */
   readonly gatherMs?: number
-  /** Maximum of rows in one write: bounds its time and memory. */
+  /** Maximum number of rows in one write, to bound its time and memory. A call with more rows is written alone. */
   readonly mostRows?: number
-  /** Maximum of waiting rows; beyond it, add() rejects with TooManyWaiting. */
+  /** Maximum number of waiting rows; beyond it, add() rejects with TooManyWaiting. */
   readonly mostWaiting?: number
   /**
    * Whether a write failed because of its rows, not because of the database. It is then repeated in halves, down to the
-   * caller with the bad rows. By default it never is, and all rows of a write fail together.
+   * caller with the bad rows. By default no write is repeated, and all its rows fail together.
    */
   readonly isAboutRows?: (error: unknown) => boolean
 }
@@ -54,8 +54,8 @@ export class GroupCommit<Row, Result> {
   }
 
   /**
-   * Resolves with the results of `rows` once they are written. Rejects if they may not be written, or with
-   * TooManyWaiting at once.
+   * Resolves with the results of `rows` once they are written. Rejects if the write failed (the rows may or may not be
+   * stored), and at once with TooManyWaiting if too many rows wait.
    */
   add(rows: readonly Row[]): Promise<readonly Result[]> {
     if (this.#waitingRows + rows.length > this.#mostWaiting) {

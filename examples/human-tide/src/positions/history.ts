@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 
 /** Approximate number of steps of a replay; the page interpolates between them. */
 const STEPS = 600
-/** Maximum of rows read for a page, so that no page costs the database more than about 50 ms. */
+/** Maximum number of rows read for a page, so that no page costs the database more than about 50 ms. */
 const MOST_READ = 50_000
 
 export interface HistoryQuery {

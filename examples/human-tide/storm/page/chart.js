@@ -1,6 +1,6 @@
-/** The last minute of one side: what was due, and what was stored in time. */
+/** Draws the last minute of one side: the positions that were due, and those that were stored in time. */
 
-/** Two a second. */
+/** One minute, at two points a second. */
 const POINTS = 120
 
 export class Chart {

@@ -1,14 +1,16 @@
-/** One shore of the storm: the phones where they were last stored. Drawn when it is told something, never in between. */
+/** Draws one shore of the storm: each phone at its last stored position. It draws once per state of the server. */
 import { Sea } from '/sea.js'
 import { View } from '/view.js'
 
-/** Tenths of a second: fresh until then, fading after it, an ember from then on. */
+/** Ages in tenths of a second: up to FRESH a phone is bright, then it fades, and from EMBER on it is an ember. */
 const FRESH = 15
 const EMBER = 60
 const STEPS = 8
-/** So many are drawn as lights. */
+/**
+ * Maximum number of phones that are drawn as discs, the fresh ones with a halo; larger crowds are drawn as rectangles.
+ */
 const FEW = 1000
-/** From light to ember. */
+/** From fresh to ember. */
 const COLOURS = Array.from({ length: STEPS + 1 }, (_, step) => {
   const part = step / STEPS
   const mix = (/** @type {number} */ from, /** @type {number} */ to) => Math.round(from + (to - from) * part)
@@ -17,7 +19,7 @@ const COLOURS = Array.from({ length: STEPS + 1 }, (_, step) => {
 
 export class CrowdMap {
   phones = 0
-  /** How many are stored just now. */
+  /** Number of phones whose last stored position is fresh. */
   fresh = 0
   #view = new View()
   #sea
@@ -35,12 +37,12 @@ export class CrowdMap {
     }).observe(canvas)
   }
 
-  /** @param {string} ages of each phone, in base64 (load.ts) @param {number} now */
+  /** @param {string} ages one byte per phone, in base64 (load.ts) @param {number} now */
   draw(ages, now) {
     const told = Uint8Array.from(atob(ages), letter => letter.charCodeAt(0))
     this.phones = told.length
     this.fresh = told.filter(age => age <= FRESH).length
-    // Waves would ask for more pictures than there is news.
+    // The waves stand still: moving ones would need more frames than the server sends states.
     this.#sea.draw([], { now, wave: 0 })
     const ink = this.canvas.getContext('2d', { alpha: false })
     if (ink === null) return
@@ -48,17 +50,17 @@ export class CrowdMap {
     /** @type {[number, number][][]} */
     const groups = COLOURS.map(() => [])
     told.forEach((age, phone) => {
-      // Never stored: it is nowhere.
+      // No position was stored in the last 25.5 s, or none at all (load.ts).
       if (age === 255) return
       const { lat, lon } = this.#beach.at(phone, now - age * 100)
       groups[stepOf(age)]?.push(this.#view.toScreen(lat, lon))
     })
-    // The old ones first: what is fresh lies on top.
+    // The oldest are drawn first, so that fresh ones lie on top.
     for (let step = STEPS; step >= 0; step--) {
       ink.fillStyle = COLOURS[step] ?? '#fff'
       const isFew = told.length <= FEW
       for (const [x, y] of groups[step] ?? []) {
-        // A rectangle costs a tenth of a circle, and in a crowd nobody sees which it is.
+        // A rectangle costs a tenth of a circle, and in a crowd the two look the same.
         if (!isFew) {
           ink.fillRect(x - size, y - size, 2 * size, 2 * size)
           continue

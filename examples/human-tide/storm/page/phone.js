@@ -1,29 +1,34 @@
 /**
- * The phones of the storm: where each is at a moment, and when it sends. Pure; the load and the page both go by it, so that
- * the page needs to be told no positions.
+ * The phones of the storm: where each one is at a given time, and when it sends. Pure. The load and the page both
+ * compute the positions here, so the server need not send them to the page.
  */
 
-/** Every phone sends once a second. */
+/** Each phone sends this often, ms. */
 export const EVERY_MS = 1000
-/** Metres a second. */
+/** Walking speed, metres per second. */
 const PACE = 1.2
 const METRES = 111_320
-/** The golden ratio's part after the point: its multiples lie evenly, however many there are. */
+/**
+ * Fractional part of the golden ratio: the fractional parts of its multiples are evenly spread for any number of them.
+ */
 const EVEN = 0.618033988749895
 
 /** @typedef {{ lat: number, lon: number }} Place */
 
-/** When in its second a phone sends, 0 to 1. @param {number} phone */
+/** The moment of the second at which a phone sends, 0 to 1. @param {number} phone */
 export const phaseOf = phone => (phone * EVEN) % 1
 
 export class Beach {
   /** @type {readonly (readonly [number, number])[]} longitude, latitude */
   #line
-  /** Metres from its beginning to each of its points. */
+  /** Metres from the start of the line to each of its points. */
   #along = [0]
   #squeeze = 1
 
-  /** @param {any} shoreline the GeoJSON of the shore @param {readonly [number, number]} bay from and to which of its points */
+  /**
+   * @param {any} shoreline the GeoJSON of the shore
+   * @param {readonly [number, number]} bay indexes of the first and the last point of the beach
+   */
   constructor({ geometry }, bay) {
     this.#line = geometry.coordinates.slice(bay[0], bay[1] + 1)
     this.#squeeze = Math.cos((Number(this.#line[0]?.[1]) * Math.PI) / 180)
@@ -37,12 +42,17 @@ export class Beach {
     return Number(this.#along.at(-1))
   }
 
-  /** The ends, for fitting a picture. @returns {Place[]} */
+  /** The points of the line, for fitting the view. @returns {Place[]} */
   get places() {
     return this.#line.map(([lon, lat]) => ({ lat, lon }))
   }
 
-  /** They walk to and fro, each from a place of its own. @param {number} phone @param {number} now ms @returns {Place} */
+  /**
+   * The phones walk to and fro, each from its own start.
+   * @param {number} phone
+   * @param {number} now ms
+   * @returns {Place}
+   */
   at(phone, now) {
     const { length } = this
     const start = ((phone * EVEN * EVEN) % 1) * 2 * length
@@ -52,7 +62,7 @@ export class Beach {
     const [east, north] = this.#step(index)
     const before = Number(this.#along[index - 1])
     const part = (along - before) / (Number(this.#along[index]) - before)
-    // 2 to 40 metres up the beach, on the left of the line.
+    // The phone walks 2 to 39 metres up the beach, on the left of the line.
     const up = (2 + ((phone * 7919) % 38)) / METRES / Math.hypot(east, north)
     const [lon, lat] = this.#line[index - 1] ?? [0, 0]
     return {
@@ -61,7 +71,7 @@ export class Beach {
     }
   }
 
-  /** @param {number} index @returns {[number, number]} degrees of latitude's length, from the point before */
+  /** @param {number} index @returns {[number, number]} east and north of the previous point, in degrees of latitude */
   #step(index) {
     const [lon1, lat1] = this.#line[index - 1] ?? [0, 0]
     const [lon2, lat2] = this.#line[index] ?? [0, 0]

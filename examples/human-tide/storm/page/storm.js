@@ -1,11 +1,14 @@
-/** The storm's page: sets what is asked for, and draws what it is told, twice a second and not more: the load must not feel it. */
+/**
+ * The storm's page. Sends the visitor's settings, and draws the state that the server sends twice a second; more often
+ * would disturb the load.
+ */
 import { Beach } from './phone.js'
 import { Chart } from './chart.js'
 import { CrowdMap } from './crowd-map.js'
 
-/** What the slider's steps stand for. */
+/** Number of phones at each stop of the slider. */
 const STEPS = [0, 10, 25, 50, 100, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 4000, 5000]
-/** What is told in one word, for whoever sees no colours. */
+/** The state of a side in words, for visitors who cannot tell the colours apart. */
 const STATES = {
   calm: 'calm',
   carries: 'carries all',
@@ -44,7 +47,7 @@ const beach = new Beach(shoreline, shoreline.properties.bay)
 const sides = new Map(['left', 'right'].map(name => [name, makeSide(name)]))
 /** Changes that the server has not answered yet. */
 let unanswered = 0
-/** The server's count of changes after the last one of this page. */
+/** The server's revision number after this page's last change. */
 let revision = 0
 
 const isFramed = window !== window.top
@@ -59,7 +62,7 @@ for (const [id, settings] of Object.entries(SCENES)) {
   byId(id).addEventListener('click', () => void set(settings))
 }
 const source = new EventSource('events')
-// A storm that was started again counts from 0.
+// A restarted server counts revisions from 0.
 source.addEventListener('open', () => {
   revision = 0
 })
@@ -96,7 +99,7 @@ async function set(settings) {
     })
     if (answer.ok) revision = Math.max(revision, (await answer.json()).revision)
   } catch {
-    // The next state undoes what this page shows.
+    // The next state from the server restores the settings that apply.
   } finally {
     unanswered--
   }
@@ -108,7 +111,7 @@ function show(told) {
   setText(byId('machine'), told.machine)
   setText(byId('lines'), String(told.linesPerS))
   for (const side of told.sides) showSide(side, side.name === 'left' ? told.left : told.right)
-  // An older state would undo what the visitor has just set.
+  // An older state would undo the visitor's last change.
   if (unanswered === 0 && told.revision >= revision) showSettings(told)
 }
 

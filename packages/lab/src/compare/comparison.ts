@@ -4,8 +4,8 @@
  * Each round gives one difference: for goodput and latencies the logarithm of the ratio B / A, so that half and double
  * are equally far apart; for errors the difference of the shares. Their trimmed mean has an interval
  * (trimmed-interval.ts). All intervals hold together with {@link CONFIDENCE} (Bonferroni's inequality; Dunn, "Multiple
- * comparisons among means", JASA 56, 1961). A difference is real if its interval excludes zero. The figures do not
- * differ if a difference of {@link TOLERANCE} would have shown.
+ * comparisons among means", JASA 56, 1961). A difference is real if its interval excludes zero. If it includes zero,
+ * but is narrow enough that a difference of {@link TOLERANCE} would exclude zero, the verdict is "no difference seen".
  *
  * The real change lies between the change as measured and the change without the generator's delay, so the interval
  * covers both.

@@ -13,7 +13,7 @@ import type { App } from './command.ts'
 type Reachable = Pick<App, 'name' | 'ended' | 'lastWords'>
 
 export interface ReadyOptions {
-  /** The address that the user gave; then no port is searched. */
+  /** The address that the user gave; then the lab does not search for the port. */
   readonly url: URL | undefined
   /** The port set in PORT: preferred if the command listens on several. */
   readonly preferredPort: number | undefined
@@ -57,7 +57,9 @@ export async function waitUntilListening(app: App, options: ReadyOptions): Promi
   }
 }
 
-/** With --url no port is searched, so a server that already listens there would be measured instead. */
+/**
+ * With --url the lab does not search for the port, so a server that already listens there would be measured instead.
+ */
 export async function refuseTaken(url: URL | undefined): Promise<void> {
   if (url === undefined || !(await listensAt(url))) return
   throw new UserError(`a process listens on ${url.origin} already, before the command was started; end it first`)
@@ -155,7 +157,9 @@ export function ask(
   })
 }
 
-/** Checks that the answer is 2xx or 3xx before minutes of measurement. Returns doubts about a redirect. */
+/**
+ * Checks that the answer is 2xx or 3xx before minutes of measurement. Returns a warning if the answer is a redirect.
+ */
 export async function checkAnswers(app: Reachable, url: URL, request: Ask, timeoutMs: number): Promise<string[]> {
   let outcome: number | string = ''
   // A server may listen a moment before it is ready, so there are three tries in half a second.

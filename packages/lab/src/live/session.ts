@@ -20,7 +20,7 @@ export interface LiveUpdate {
 }
 
 const LEAST_LOAD = 0.5
-/** Stops are close together where an app melts, and are round numbers. */
+/** The slider's stops: close together where an app melts, and round numbers. */
 const STOPS: readonly number[] = [
   ...[0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 1.8, 2, 2.5, 3, 3.5],
   ...[4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20],
@@ -116,7 +116,7 @@ export class Session {
     this.loads.push(stop)
   }
 
-  /** The requests of a second without a tick are in a later tick, so it counts for no load. */
+  /** If a second has no tick, a later tick includes its requests, so that second counts for no load. */
   #count(second: number): void {
     const ticks = this.#ticks.filter(({ atMs }) => Math.floor(atMs / 1000) === second)
     const load = ticks.length === 0 ? null : (this.loads[second] ?? null)

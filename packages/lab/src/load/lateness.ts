@@ -26,9 +26,9 @@ export class Lateness {
   /** When the generator last showed that it runs. */
   lastSeen = 0
   readonly freezes: Freeze[] = []
-  /** Everything readable before this was read before the current poll. */
+  /** Data that is read now became readable after this time. */
   #readUntil = 0
-  /** When the last poll began: after it, everything readable before this has been read. */
+  /** When the last poll began. Once its data has been handled, everything readable before this time has been read. */
   #pollBegan = 0
   #gapEnded = Number.NEGATIVE_INFINITY
   /** The latest time at which the generator should show again that it runs. */
@@ -48,7 +48,7 @@ export class Lateness {
     return this.#pollBegan
   }
 
-  /** True after a pause without a poll since: the content of the sockets is unknown. */
+  /** True if no poll has begun since the last pause: the content of the sockets is unknown. */
   get mustRead(): boolean {
     return this.#gapEnded > this.#pollBegan
   }

@@ -1,7 +1,8 @@
 /**
  * A strict, incremental parser of HTTP/1.1 responses: status, whether the answer is complete and the connection
- * reusable, and the body's length. A guess would count answers that never arrived: bare LF, folded headers, spaces
- * before a colon, differing lengths, a length beside chunks and bytes after the end are all errors. Pure.
+ * reusable, and the body's length. Guessing could count answers that never arrived, so bare LF, folded headers, spaces
+ * before a colon, differing lengths, a Content-Length together with chunks, and bytes after the end are all errors.
+ * Pure.
  */
 import { Buffer } from 'node:buffer'
 import type { AnswerParts } from './answer-parts.ts'

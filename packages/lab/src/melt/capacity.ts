@@ -118,7 +118,7 @@ export async function searchCapacity(
   const { last, isSteady, coldMs } = await warmUpCode(timed)
   requireAnswers(last, target)
   const found = await untilAgreed(
-    // A further search begins just below the result of the previous one.
+    // A further search begins with half as many users as the previous one found.
     async (before: Searched | undefined): Promise<Searched> => {
       const result = await searchOnce(timed, Math.ceil((before?.users ?? 1) / 2))
       return { ...result, endMs: elapsedMs }
@@ -137,7 +137,7 @@ export async function searchCapacity(
 }
 
 type Searched = MeasuredCapacity & {
-  /** Load since the first request, ms. */
+  /** Total time under load since the first request, ms. */
   readonly endMs: number
 }
 

@@ -41,7 +41,7 @@ export class Silencer {
     )
   }
 
-  /** Begins a trial with a silence of `spikeS`, from `beforeS` after the beginning of the load, which is now. */
+  /** Begins a trial. The load begins now; after `beforeS` the dependency is silent for `spikeS`. */
   begin({ beforeS, spikeS }: RecoveryShape): void {
     const { passedBytes } = this.#relay
     const hold = (): void => {

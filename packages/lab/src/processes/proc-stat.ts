@@ -18,7 +18,10 @@ export interface ProcessRow {
 /** Clock ticks per second in which /proc counts CPU time. USER_HZ is 100 on every Linux architecture with Node. */
 const ticksPerSecond = 100
 
-/** Parses /proc/<pid>/stat. The command name may contain spaces and parentheses, so fields count from its last one. */
+/**
+ * Parses /proc/<pid>/stat. The command name may contain spaces and parentheses, so fields are counted from the last
+ * closing parenthesis.
+ */
 export function parseStat(line: string): ProcessRow | undefined {
   const nameEnd = line.lastIndexOf(')')
   if (nameEnd < 0) return undefined

@@ -12,7 +12,7 @@ const roomAbove = 1.08
 const least = (values: readonly number[]): number => values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
 const most = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)
 
-/** A scale from pixel `from` (zero, or a whole decade) to `until`, with room beyond the highest value. */
+/** A scale from pixel `from`, which shows zero or a whole decade, to `until`, with room beyond the highest value. */
 export function scaleOf(axis: Axis, values: readonly number[], from: number, until: number): Scale {
   if (axis.scale === 'log') {
     const positive = values.filter(value => value > 0)

@@ -38,7 +38,10 @@ export interface PlanDocument extends Omit<RequestDocument, 'url'>, Load {
   readonly insecure: boolean
 }
 
-/** The compiler rejects a new part of a plan without a place in the document: different loads would be compared. */
+/**
+ * The compiler rejects a new part of a plan without a place in the document; otherwise different loads could be
+ * compared as equal.
+ */
 type Unplaced = Exclude<keyof LoadPlan, keyof PlanDocument | 'url' | 'tls' | 'acknowledged'>
 true satisfies [Unplaced] extends [never] ? true : Unplaced
 

@@ -136,7 +136,8 @@ function course(loads: readonly number[], goodOf: (second: number, load: number)
 test('the curve has a load once five seconds of it count, as the report judges it', () => {
   const held = (seconds: number) => course([0.5, ...Array<number>(seconds).fill(2)], () => 40).curve
   assert.deepEqual(held(7), [])
-  // Two seconds settle, and five count. A second ends with the next tick.
+  // The first two seconds are skipped while the load settles, and the next five count. A second ends with the next
+  // tick.
   assert.deepEqual(held(8), [[2, [40, 40]]])
 })
 

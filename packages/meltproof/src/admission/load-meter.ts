@@ -62,9 +62,7 @@ export class LoadMeter {
     this.#current.failed++
   }
 
-  /**
-   * From 0 (every request starts on arrival) to 1 (every request is shed). When all wait and none is shed it is 0.5.
-   */
+  /** From 0 (every request starts on arrival) to 1 (every request is shed); 0.5 when all wait and none is shed. */
   pressure(nowMs: number): number {
     this.#roll(nowMs)
     const offered = this.#offered

@@ -99,7 +99,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     if (!(budget instanceof Budget)) return budget
     const waited = this.#waited
     this.#waited = undefined
-    // The call is sent only now, so the time since the loan is part of it.
+    // The call began with the wait for the connection and is sent only now, so it includes the time since the loan.
     waited?.sent()
     return new Statement(text, within, budget, hasGrace, waited ?? Call.database(kind, where, 'query'))
   }

@@ -1,7 +1,7 @@
 /**
  * Ends a query of MySQL: sends `KILL QUERY` on a separate connection with the same settings. A thread id is valid on
- * one server only: on another one the kill would end a query of another client. A host name or a balancer may lead to
- * another server, so the killer goes to the same address, and first checks that the thread is this connection's.
+ * one server only: on another one it belongs to another client. A host name or a balancer may lead to another server,
+ * so the separate connection uses the same address, and first checks that the thread belongs to the query's connection.
  */
 import { connect } from 'node:net'
 import type { Cancellation, CancellationOutcome } from './cancellations.ts'
@@ -43,7 +43,7 @@ export function killQuery(connection: Connection): Cancellation | undefined {
 /** Undefined if no other connection to the same address is possible. */
 function configForKiller({ config, stream }: Connection): object | undefined {
   const { localPort, remoteAddress, remotePort } = stream
-  // A function can open a second stream, if a client port identifies the thread. A stream object is in use already.
+  // A function opens another stream, and the client port identifies the thread. A stream object is already in use.
   if (config.stream) return typeof config.stream === 'function' && localPort !== undefined ? config : undefined
   if (config.socketPath) return config
   // A closed socket has no addresses.

@@ -81,7 +81,7 @@ export class RedisState {
   /** A caller got an error of meltproof instead of its answer. */
   late(name: string, reason: Error): void {
     if (this.#begun.has('multi') && !ENDED_BY.get('multi')!.includes(name)) this.#broken ??= reason
-    // Nothing else ends the state: its caller assumes that it did not begin, or will not try to end it again.
+    // Only closing the connection ends the state: the app assumes that it did not begin, or has tried to end it.
     if (this.#begun.has(name) || (name === 'exec' && this.#broken !== undefined)) this.#close()
   }
 

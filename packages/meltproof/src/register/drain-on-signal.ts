@@ -28,7 +28,7 @@ const SAME_MS = 500
 /** Time for a worker to exit after its drain, ms. Then the primary ends, and the workers with it. */
 const LEAVE_MS = 1000
 
-/** @param drainDelayMs how long servers still accept connections, ms; a drain may take at least twice as long */
+/** @param drainDelayMs servers still accept connections for this time, ms; a drain gets twice this, at least 25 s */
 export function drainOnSignal(
   guards: () => readonly Pick<Guard, 'drain'>[],
   servers: () => readonly Server[],
@@ -98,7 +98,7 @@ function readdListeners(signal: Signal): void {
   for (const listener of listeners) process.on(signal, listener)
 }
 
-/** The live workers of a cluster's primary. Kubernetes signals only the primary, with which its workers end. */
+/** The live workers of a cluster's primary. Kubernetes signals only the primary, and the workers end when it ends. */
 function liveWorkers(): readonly Worker[] {
   const workers = cluster.isPrimary ? Object.values(cluster.workers ?? {}) : []
   return workers.filter(worker => worker !== undefined && !worker.isDead()) as Worker[]

@@ -529,8 +529,8 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
       const connection = this.#connectionOf(exchange)
       if (connection?.current === exchange) connection.current = undefined
       const waiting = connection?.waiting
-      // Node now starts the timeout of an idle connection.
-      if (waiting !== undefined && waiting !== exchange) this.#queues.wait(connection!, waiting)
+      // Without another response Node now starts the timeout of an idle connection.
+      if (waiting !== undefined && connection!.socket._httpMessage == null) this.#queues.wait(connection!, waiting)
       const pipelined = connection?.overlapping?.delete(exchange) === true
       if (times !== undefined) requestObserver()?.publish(this.#source, exchange, nowMs)
       if ((exchange.resume !== undefined && this.#leftWaiting(exchange)) || exchange.abandoned) return
@@ -562,8 +562,10 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     // Node does not close this response, because the app has detached the connection.
     if (connection.current !== undefined) this.#end(connection.current)
     if (!connection.handedOver) return
-    const { inService } = this.processGate.permits
-    for (const exchange of inService.find(each => this.#connectionOf(each) === connection)) this.#end(exchange)
+    const { inService, lent } = this.processGate.permits
+    for (const exchange of [...this.#apart, ...inService, ...lent]) {
+      if (this.#connectionOf(exchange) === connection) this.#end(exchange)
+    }
   }
 
   /** Handles a connection that uses another protocol from now on. */

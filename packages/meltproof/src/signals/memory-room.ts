@@ -17,7 +17,7 @@ const LAST_LEFT = { share: 0.03, mostBytes: 24 * MB }
 const AHEAD_MS = 100
 /** Growth is measured over at least this time, ms: garbage of the young generation comes and goes faster. */
 const SLOPE_MS = 50
-/** Below this share of the limit, requests in service hold too little for sheds to help: other work fills the group. */
+/** Sheds do not help if requests hold less than this share of the limit: other work fills the container's memory. */
 const OWN_SHARE = 0.08
 /** The same share for a process that at rest fills most of the limit: less may be garbage of the young generation. */
 const LEAST_OWN_SHARE = 0.04

@@ -1,4 +1,4 @@
-/** Measures requests and publishes their records while requests have subscribers. */
+/** Measures requests, and publishes their records while the channels for requests (channels.ts) have subscribers. */
 import type { ServerResponse } from 'node:http'
 import { passingRequests, requests } from '../channels.ts'
 import { now } from '../clock.ts'

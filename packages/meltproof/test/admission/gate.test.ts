@@ -713,7 +713,7 @@ test('under overload quick requests start only within the fair share of their ki
   const [seldom, often] = [2, 3]
   let [seldomPassed, oftenPassed] = [0, 0]
   for (let i = 0; i < 100; i++) {
-    // The shares are drawn anew every 200 ms.
+    // The shares are recomputed every 200 ms.
     if (i === 50) [seldomPassed, oftenPassed] = [0, 0]
     overload(full, 20)
     seldomPassed += passed(full, 1, 0, { kindIs: seldom })

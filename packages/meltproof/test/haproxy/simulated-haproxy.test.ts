@@ -9,7 +9,7 @@ import type { Workload } from '../../sim/workload.ts'
 
 interface ProxySettings {
   readonly asksAgents?: boolean
-  /** Until the agent sends another one. */
+  /** HAProxy's maxconn until the agent sends one. */
   readonly maxconn?: number
   readonly balancers?: number
 }
@@ -64,14 +64,14 @@ describe('HAProxy with agent checks, simulated', () => {
 
   it('serves at least 80 % of the capacity when overload begins after a calm, and when it alternates with calm', () => {
     const comes = withAgent({ rate: nowMs => (nowMs < 6000 ? 0.5 : 50) * CPU5, steps: cpu5 }, 12)
-    // Requests that arrived before HAProxy got a maxconn could be a burst: they are answered within two seconds, and
-    // after one they are late.
+    // Requests that arrived before the agent sent a maxconn may be a burst, so they are admitted. They take up to two
+    // seconds, and an answer after more than one second is late.
     assert.ok(goodFrom(comes, 8) >= 0.97 * CPU5, `${goodFrom(comes, 8)}/s`)
     assert.ok(goodFrom(comes, 6) >= 0.8 * CPU5, `${goodFrom(comes, 6)}/s`)
     const isOver = (nowMs: number): boolean => Math.floor(nowMs / 10_000) % 2 === 1
     const again = withAgent({ rate: nowMs => (isOver(nowMs) ? 30 : 0.3) * CPU5, steps: cpu5 }, 40)
     for (const [s, { good, shed, turnedAway }] of again.seconds.entries()) {
-      // As above, what arrived before HAProxy got a maxconn is a burst of up to two seconds.
+      // As above, requests that arrived before the agent sent a maxconn may be a burst, and take up to two seconds.
       if (isOver(s * 1000)) assert.ok(s % 10 < 3 || good >= 0.85 * CPU5, `${good} in second ${s}`)
       // Requests that waited at the end of the overload are served or shed in the first second.
       else if (s % 10 > 0) assert.equal(shed + turnedAway, 0, `in second ${s}`)

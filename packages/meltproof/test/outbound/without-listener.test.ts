@@ -1,6 +1,6 @@
 /**
- * An error of meltproof does not end a process that would otherwise continue. Each app has no error listener and runs
- * in a child process, unprotected and with limits that expire.
+ * An error of meltproof does not end a process that would otherwise continue. No app has a listener for the error. Each
+ * runs in a child process, once bare and once with each set of limits.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'

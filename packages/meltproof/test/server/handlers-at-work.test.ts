@@ -182,7 +182,7 @@ describe('a permit lasts as long as its handler works', () => {
       else response.end('quick')
     })
     for (let i = 0; i < 10; i++) await ask()
-    // Shorter than the time for which a hang is doubted (abandoned.ts), however slow the machine is.
+    // The load lasts for less than the time for which a hung handler is doubted (abandoned.ts), on any machine.
     for (const startMs = Date.now(); Date.now() < startMs + 1000; await sleep(2)) void ask(100)
     assert.ok(dependency.most > 8 && dependency.most <= 16, `${dependency.most} at work`)
   })
@@ -211,7 +211,7 @@ describe('a permit lasts as long as its handler works', () => {
       response.end('done')
     })
     await Promise.all([ask(), ask()])
-    // They leave before they are known to take longer than others, so they would be doubted for only a second.
+    // The clients leave before their requests straggle (abandoned.ts): unobserved, they are doubted for only a second.
     for (const startMs = Date.now(); Date.now() < startMs + 4000; await sleep(60)) {
       void ask(120, {}, '/?calls')
       void ask(1000)

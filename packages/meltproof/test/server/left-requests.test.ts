@@ -24,7 +24,7 @@ interface Served {
   readonly port: number
   /** Requests whose handlers have begun. */
   came(): number
-  /** How many of these are still in memory, after the garbage collector had time to leave only `most`. */
+  /** Number of these requests still in memory. Collects garbage for up to a minute, until at most `most` are left. */
   inMemory(most: number): Promise<number>
 }
 
@@ -113,7 +113,7 @@ describe('1,000 clients disconnect, and their handlers never answer', () => {
         assert.ok(served.came() >= 16 && inMemory <= 20, `${inMemory} of ${served.came()}`)
         if (served.guard === undefined) continue
         await nothingHeld(served)
-        // The clients and this test keep the loop busy. Requests without a response give no other evidence.
+        // The clients and this test keep the loop busy, and without responses explain() knows only whether it is.
         assert.match(served.guard.explain(), /the event loop (has spare time|was never idle)/)
       }
     })

@@ -67,7 +67,7 @@ interface Open {
 
 type Request = ClientRequest & { readonly timeoutCb?: unknown; readonly timeout?: number }
 
-/** Maximum of open requests that are noted, so that a dependency that never answers does not fill the app's memory. */
+/** Maximum number of open requests that are recorded, so that a dependency that never answers does not fill memory. */
 const MOST_OPEN = 1000
 
 export function watchHttp(observations: Observations): void {
@@ -161,7 +161,7 @@ function watchAgents(tell: (request: Request, agent: Agent, queue: number) => vo
 /** True if something acts when the socket is silent for too long. A timeout without a listener ends nothing. */
 function isBounded(request: Request): boolean {
   const socket = request.socket as (Socket & { timeout?: number }) | null
-  // For no timeout, axios sets a timeout of 0 and adds a listener.
+  // Without a timeout, axios still sets one of 0 and adds a listener.
   if (!((socket === null ? request.timeout : socket.timeout) ?? 0)) return false
   if (request.timeoutCb && request.listenerCount('timeout') > 0) return true
   // Node's own two listeners do not end the request.

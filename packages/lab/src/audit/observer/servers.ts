@@ -11,7 +11,7 @@ interface Exchange {
   readonly response: ServerResponse
 }
 
-/** Maximum of answers in the list. When it is reached, finished answers are removed. */
+/** Maximum number of answers in the list. When it is reached, finished answers are removed. */
 const MANY_OPEN = 1000
 /** An app with an unbounded number of paths must not fill its own memory. */
 const MOST_PATHS = 200

@@ -27,11 +27,20 @@ export interface Workload extends LoadShape {
   readonly ahead?: Readonly<Record<string, string>>
 }
 
+/** Why HAProxy with a guessed `maxconn` is ahead where requests use CPU, and where they wait for a pool. */
+const OTHER_CORE =
+  'HAProxy rejects in a process of its own, on the core of the load generator, so a rejection costs the app nothing, and ' +
+  '`maxconn 10` happens to suit this app.'
+const SIZE_OF_THE_POOL =
+  'The guess, `maxconn 10`, is the size of the pool, and applies from the first request on; meltproof learns a limit only ' +
+  'once requests wait for each other.'
+
 export const WORKLOADS: Readonly<Record<string, Workload>> = {
   steps: {
     title: '5 ms of CPU in five steps',
     story: 'Every request burns 5 ms of CPU over five asynchronous calls.',
     bound: 'cpu',
+    ahead: { 'haproxy-guessed': OTHER_CORE },
   },
   neighbour: {
     title: 'half of the core taken by a neighbour',
@@ -40,6 +49,7 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
       'other half; a shed takes twice its CPU, as the work does.',
     bound: 'cpu',
     slowdown: 2,
+    ahead: { 'haproxy-guessed': OTHER_CORE },
   },
   quick: {
     title: '0.2 ms of CPU at once',
@@ -57,11 +67,13 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     story: 'Every request runs `select pg_sleep(0.05)` on PostgreSQL through a `pg` pool of 10 connections.',
     bound: 'waiting',
     needsPostgres: true,
+    ahead: { 'haproxy-guessed': SIZE_OF_THE_POOL },
   },
   pool: {
     title: 'a simulated pool',
     story: 'Every request holds one of 10 places for 50 ms of waiting.',
     bound: 'waiting',
+    ahead: { 'haproxy-guessed': SIZE_OF_THE_POOL },
   },
   mixed: {
     title: 'cheap and heavy routes',

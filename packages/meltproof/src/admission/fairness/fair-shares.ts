@@ -1,7 +1,7 @@
 /**
- * Max-min fairness between kinds (Bertsekas and Gallager, Data Networks, 1992): a kind that needs less than an equal
- * share gets all it needs. A kind's demand is its arrivals times the lowest value that its mean service time had, so
- * that the time in which its requests wait for each other does not count. Pure.
+ * Max-min fairness between kinds of requests (known-kinds.ts; Bertsekas and Gallager, Data Networks, 1992): a kind that
+ * needs less than an equal share gets all it needs. A kind's demand is its arrival rate times its lowest recent mean
+ * service time, which excludes time that its requests wait for each other. Pure.
  */
 
 const WINDOW_MS = 200

@@ -131,7 +131,7 @@ export class Permits<E extends Admitted<E>> {
     return was
   }
 
-  /** True if the permit was given back because the answer fell silent: the handler possibly works without one. */
+  /** True if the permit was given back because the answer fell silent: the handler may still be working without one. */
   isDoubted({ stream }: E): boolean {
     return stream !== undefined && this.#hooks.streams?.doubts(stream) === true
   }
@@ -164,8 +164,8 @@ export class Permits<E extends Admitted<E>> {
     if (nowMs < this.#presumeAgainAt) return
     this.#presumeAgainAt = nowMs + PRESUME_MS
     const { full, knownLimit, countedLimit } = this.#gate
-    // While the limit is unknown, requests wait for permits only once its maximum is in service. Before that, no permit
-    // has to be freed.
+    // While the limit is unknown, requests wait only when the limiter's maximum number is in service. Until then no
+    // permit has to be freed.
     if (knownLimit === undefined && !full) return
     const permits = countedLimit - (this.#hooks.streams?.doubted ?? 0)
     for (const orphan of this.#orphans.takeTreatedAsFinished(nowMs, permits)) this.#free(orphan, nowMs)

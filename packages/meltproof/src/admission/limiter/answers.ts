@@ -65,9 +65,7 @@ export class Answers {
     return this.#now.squares - this.#then.squares + (this.#now.squaresLost - this.#then.squaresLost)
   }
 
-  /**
-   * Effective number: (sum of times)^2 / sum of squares (Kish, Survey Sampling, 1965); `all` if all times are equal.
-   */
+  /** Effective number: (sum of times)^2 / sum of squares (Kish, Survey Sampling, 1965); `all` if times are equal. */
   get count(): number {
     const squares = this.#squares
     return squares === 0 ? 0 : this.#ms ** 2 / squares

@@ -15,7 +15,7 @@ export interface CohortTuning {
   readonly cohort: number
   /** Two cohorts are compared if their numbers in service differ at least by this factor. */
   readonly apart: number
-  /** A rise in time must exceed this share of the time in which the additional requests ahead leave. */
+  /** A rise in the time in service must exceed this share of the time in which the additional requests ahead leave. */
   readonly shows: number
   /** A rise in time must also exceed this share of the time that requests take with few in service. */
   readonly matters: number
@@ -50,7 +50,7 @@ const FEWEST = 4
 /** One request of a cohort. */
 export interface Ticket {
   readonly startedAt: number
-  /** Written when the request leaves: NaN while in service, negative if the duration says nothing. */
+  /** Written when the request leaves: NaN while in service, negative if the duration must be ignored. */
   tookMs: number
 }
 

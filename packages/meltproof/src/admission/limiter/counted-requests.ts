@@ -35,9 +35,7 @@ export class CountedRequests extends StartTimes {
     else if (this.#backlog > 0) this.#backlog--
   }
 
-  /**
-   * Called when a limit is set. `sinceMs`: when requests began to wait for each other, at the latest `atLeastMs` ago.
-   */
+  /** Called when a limit is set. `sinceMs`: when requests began to wait for each other, at least `atLeastMs` ago. */
   limited(sinceMs: number, windowMs: number, atLeastMs: number): void {
     const nowMs = this.nowMs
     this.setWindow(windowMs)

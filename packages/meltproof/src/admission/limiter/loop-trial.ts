@@ -1,6 +1,6 @@
 /**
- * Tries four times the limit of the loop when throughput is at most half of its earlier maximum. By Little's law
- * throughput rises fourfold if requests wait for something else, and does not rise if they wait for each other. Pure.
+ * Tries a limit four times as high as the loop's when throughput is at most half of its earlier maximum. By Little's
+ * law throughput rises fourfold if requests wait for something else, but not if they wait for each other. Pure.
  */
 import { type Answered, Answers } from './answers.ts'
 
@@ -19,7 +19,7 @@ const MOST_DOUBLINGS = 2
 
 export class LoopTrial {
   readonly #pauseMs: number
-  /** Answers under the present limit, counted once the requests admitted under the previous one have left. */
+  /** Answers under the present limit. Counting starts when the requests admitted under the previous limit have left. */
   readonly answers: Answers
   #measuredFrom = 0
   #settlesAt = 0
@@ -69,7 +69,7 @@ export class LoopTrial {
     this.#measuredFrom = 0
   }
 
-  /** Call it while requests wait under the lowest limit. Returns whether a trial starts. */
+  /** Call it while requests wait and the limit cannot be lowered further. Returns whether a trial starts. */
   starts(nowMs: number, limit: number): boolean {
     if (nowMs < this.#nextTrialAt) return false
     const rate = this.#measured(nowMs)
@@ -84,7 +84,7 @@ export class LoopTrial {
     return true
   }
 
-  /** True if the trial succeeds; undefined if it is too early to tell. `counted`: requests in service that count. */
+  /** True if the trial succeeds; undefined if it is too early. `counted`: number in service that the limit counts. */
   judge(nowMs: number, counted: number, waits: boolean): boolean | undefined {
     const rate = this.#measured(nowMs)
     if (rate === undefined) return undefined

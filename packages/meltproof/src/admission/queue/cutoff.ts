@@ -1,7 +1,7 @@
 /**
- * Finds the level up to which requests are admitted while a queue stands: the level at which the arrivals up to it
- * match the departures. This is DAGOR's histogram and prefix sum (SoCC 2018), with the measured pace of departures
- * instead of fixed steps. Pure.
+ * Finds the highest level that is admitted while there is a standing queue: the arrivals up to that level match the
+ * departures. This is DAGOR's histogram and prefix sum (SoCC 2018), with the measured pace of departures instead of
+ * fixed steps. Pure.
  */
 import { LEVELS } from './criticality.ts'
 

@@ -106,8 +106,11 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
   }
 
   handOnLater({ request, keepAlive }: R): number {
-    const handOn = (): number => this.handOn(request, keepAlive)
-    return this.#context === undefined ? handOn() : this.#context.runInAsyncScope(handOn)
+    return this.#inContext(() => this.handOn(request, keepAlive))
+  }
+
+  #inContext<T>(act: () => T): T {
+    return this.#context === undefined ? act() : this.#context.runInAsyncScope(act)
   }
 
   forget(request: IncomingMessage): void {
@@ -136,14 +139,17 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
     const { socket } = this
     if (socket.timeout && socket.timeout === idleTimeoutMs(server)) this.#ownIdleTimeout = true
     this.stopIdleTimeout(server)
-    if (!socket.timeout) return
+    if (!socket.timeout || typeof socket.setTimeout !== 'function') return
     this.#stoppedTimeoutMs = socket.timeout
     socket.setTimeout(0)
+    // 0 would be what the app sets, or Node for a socket that is sent to another process.
+    ;(socket as { timeout?: number | undefined }).timeout = undefined
   }
 
   startTimeout(): void {
-    if (this.#stoppedTimeoutMs > 0 && !this.socket.timeout) this.socket.setTimeout(this.#stoppedTimeoutMs)
+    const ms = this.#stoppedTimeoutMs
     this.#stoppedTimeoutMs = 0
+    if (ms > 0 && this.socket.timeout === undefined) this.#inContext(() => this.socket.setTimeout(ms))
   }
 
   get isMidBody(): boolean {

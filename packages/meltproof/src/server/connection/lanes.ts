@@ -3,8 +3,8 @@
  * accepts one connection per turn of the event loop, so 1 ms of work per turn allows 1,000/s; the rest wait in the
  * kernel (https://github.com/libuv/libuv/pull/3696, docs/benchmarks.md).
  *
- * Node calls `server._listen2()` after it has normalised the arguments (lib/net.js), so every form of listen() stays
- * Node's own. Extra sockets pass connections to the `onconnection` of the main socket. A failure leaves fewer lanes.
+ * Node calls `server._listen2()` after it has normalised the arguments (lib/net.js), so Node itself still handles every
+ * form of listen(). Extra sockets pass connections to the main socket's `onconnection`. A failure leaves fewer lanes.
  */
 import type net from 'node:net'
 import { isWorker, printsForCluster } from '../../loaded.ts'
@@ -113,12 +113,12 @@ export function openLanes(server: net.Server, wanted: number, onWarning?: (warni
 
 /** Returns a function that releases the port if lanes may be opened; otherwise the reason, if it deserves a warning. */
 function planListen(server: ServerInternals, at: ListenAddress, fd: unknown): (() => void) | string | undefined {
+  if ((typeof fd === 'number' && fd >= 0) || at.port < 0) return undefined
   if (server._handle && isWorker()) {
     const why = 'cluster workers share the listening socket of the primary process, which only accepts connections'
     return printsForCluster() ? why : undefined
   }
-  // A handle of another module, an inherited file descriptor, a Unix socket or a named pipe is one socket by nature.
-  if (server._handle || (typeof fd === 'number' && fd >= 0) || at.port < 0 || !canShareAddresses()) return undefined
+  if (server._handle || !canShareAddresses()) return undefined
   // A rolling restart shares the port on purpose, and for port 0 the kernel picks a free one.
   if (at.flags & REUSE_PORT || at.port === 0) return () => undefined
 

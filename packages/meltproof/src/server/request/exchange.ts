@@ -26,7 +26,7 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   kind = -1
   kindArrived = false
   client: number | undefined
-  /** True if the request starts without a permit: it is exempt, in a dry run, or meltproof has stepped aside. */
+  /** True if the request starts without a permit: it is exempt, in a dry run, or waited when the guard was closed. */
   ungated = false
   /**
    * In a dry run, for a request that would have waited: how long its handler took, ms; -1 while it runs. Such a request

@@ -12,7 +12,7 @@ import { isHttp2 } from '../request/is-http2.ts'
 
 /** Minimum time between two reports, ms. */
 const EVERY_MS = 100
-/** Maximum of the app's answers with a report per EVERY_MS. Each costs 3 us (bench/load-report.ts); 1,000/s suffice. */
+/** Maximum number of reports on app answers per EVERY_MS. Each costs 3 us (bench/load-report.ts); 1,000/s suffice. */
 const MOST_ANSWERS = 100
 
 export class LoadReports {

@@ -260,7 +260,7 @@ describe('cohorts', () => {
       found = cohorts.contention(nowMs + 5 * (i + 1))
     }
     assert.equal(found?.isSure, true)
-    // 60 leave in 300 ms. Weighted by their times of 5 to 300 ms, they count as three quarters of that.
+    // 60 requests leave in 300 ms, which is 0.2/ms. Answers weigh by their time (answers.ts), so three quarters count.
     assert.ok(Math.abs(found.rate - 0.15) < 0.01, `${found.rate}/ms`)
   })
 

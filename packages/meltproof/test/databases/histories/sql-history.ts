@@ -106,8 +106,8 @@ function aStep(place: Place): fc.Arbitrary<Step> {
       arbitrary: fc
         .record({
           ms: fc.integer({ min: 1, max: 20 }),
-          // The database does not see an error that `within` itself throws. Without a rollback that would be the app's
-          // mistake.
+          // The database does not see an error that `within` itself throws. A sound transaction may have no ROLLBACK,
+          // so it must catch this error; otherwise the app itself would leave the transaction open.
           caught: transaction === 'sound' ? fc.constant(true) : fc.boolean(),
           step: single,
         })
@@ -188,7 +188,7 @@ function aSavepoint(place: Place): fc.Arbitrary<Step> {
     .map<Step>(each => ({
       do: 'savepoint',
       ...each,
-      // In a sound transaction a thrown error must not end it without a rollback.
+      // A sound transaction may have no ROLLBACK, so its savepoints do not end by throwing an error.
       end: each.end === 'throw' && place.transaction === 'sound' ? 'rollback' : each.end,
     }))
 }

@@ -66,6 +66,21 @@ describe('a socket that is sent to another process', () => {
     assert.ok(inService <= 20, `${inService} requests are in service`)
   })
 
+  it('may have a waiting request for an upgrade that no listener accepts', async () => {
+    const holding = new Holding()
+    const service = await startGated(holding.handler)
+    const first = (await service.connect()).get('/first')
+    const { response } = await holding.take('/first')
+    handsOver(service)
+    const waiting = (await service.connect()).get('/waits', 'Connection: Upgrade', 'Upgrade: websocket')
+    assert.equal((await waiting.answer()).body, 'child')
+    await service.connect()
+    await eventually('the request waits no more', () => service.requestPath.stats().queued === 0)
+    response.end('first')
+    assert.equal((await first.answer()).body, 'first')
+    await eventually('the permit is back', () => service.requestPath.stats().inflight === 0)
+  })
+
   it('is forgotten after its upgrade, too', async () => {
     const service = await startGated(() => undefined)
     service.server.on('upgrade', (_request, socket) => child.send('socket', socket as Socket))
