@@ -40,7 +40,7 @@ const percent = (share: number): string => `${(100 * share).toFixed(0)} %`
 for (const [everyMs, forMs] of SLICES) {
   const share = everyMs / (everyMs + forMs)
   const core = (random: Random): Core => stolenSlices(random, { everyMs, forMs })
-  const name = `${percent(share)} of the core`
+  const name = `${percent(share)} of the core in slices of ${everyMs} ms`
   for (const times of [2, 5, 10]) {
     const steps = (): Step[] => ['yield', ...cpu5()]
     const results = seeds.map(seed => run({ rate: () => times * CPU5 * share, steps, core }, 6, seed, true))
