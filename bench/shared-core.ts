@@ -8,9 +8,8 @@
  *
  *   node bench/shared-core.ts [--seeds 12]
  */
-import { ConcurrencyLimiter } from '../packages/meltproof/src/admission/limiter/concurrency-limiter.ts'
-import { LIMITER_TUNING } from '../packages/meltproof/src/admission/limiter/tuning.ts'
 import { type Core, stolenSlices } from '../packages/meltproof/sim/core.ts'
+import { LIMITERS } from '../packages/meltproof/sim/limiters/all.ts'
 import type { Random } from '../packages/meltproof/sim/random.ts'
 import { CPU5, cpu5 } from '../packages/meltproof/sim/scenarios.ts'
 import { type SimResult, simulate } from '../packages/meltproof/sim/service.ts'
@@ -30,10 +29,7 @@ const options = scriptOptions(import.meta.filename, { seeds: { type: 'string', d
 const seeds = Array.from({ length: options.whole('seeds') }, (_, index) => index + 1)
 
 const run = (workload: Workload, seconds: number, seed: number, isGuarded: boolean): SimResult =>
-  simulate(workload, {
-    ...{ seconds, seed },
-    limiter: isGuarded ? (busyMs, cpuMs) => new ConcurrencyLimiter(busyMs, LIMITER_TUNING, cpuMs) : undefined,
-  })
+  simulate(workload, { seconds, seed, limiter: isGuarded ? LIMITERS['meltproof'] : undefined })
 
 const percent = (share: number): string => `${(100 * share).toFixed(0)} %`
 

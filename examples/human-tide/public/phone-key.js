@@ -5,7 +5,7 @@
 
 /**
  * @param {Pick<import('./outbox.js').Outbox, 'get' | 'set'>} outbox
- * @returns {Promise<string>} a new one if there is none
+ * @returns {Promise<string>} the stored key, or a new one if none is stored
  */
 export async function keyOf(outbox) {
   const known = await outbox.get('key')

@@ -118,7 +118,7 @@ function trailOf(steps, lats, lons, end) {
 }
 
 /**
- * Returns the index of the last value that is not above `limit`, or -1 if there is none.
+ * Returns the index of the last value that is at most `limit`, or -1 if every value is above it.
  * @param {readonly number[]} sorted @param {number} limit
  */
 export function lastNotAfter(sorted, limit) {

@@ -20,7 +20,7 @@ const LONGEST_WAIT_MS = 15_000
  * @property {number} unusable positions that the server could not use; this sender does not send them again
  * @property {number} waitMs until the next attempt
  * @property {string} detail the server's message
- * @property {string} code the server's error code; empty if there is none
+ * @property {string} code the error code in the server's answer, or '' if the answer has none
  */
 
 export class Sender {

@@ -26,7 +26,7 @@ if (process.platform === 'win32')
 const { port, dataDir } = readConfig({ PORT: String(PORT), ...process.env })
 let settings: Settings = STORM
 let sides: Readonly<Record<'left' | 'right', Side>> | undefined
-/** Set before the database has started, so that `stop()` also ends one that is still starting. */
+/** Assigned before the database has started, so that `stop()` also ends a database that is still starting. */
 let database: Promise<EmbeddedDatabase> | undefined
 let folder = ''
 let stopping = false

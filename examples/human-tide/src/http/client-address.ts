@@ -1,4 +1,7 @@
-/** The address of the client. Behind proxies it is the one that the outermost proxy saw (`PROXIES`, tide.ts). */
+/**
+ * Turns the address of a client into the text by which live-route.ts counts its viewers. Behind proxies, Fastify's
+ * `request.ip` is the address that the outermost proxy saw (`PROXIES`, tide.ts).
+ */
 import { isIPv6 } from 'node:net'
 
 /**

@@ -4,10 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limiter.ts'
-import { LIMITER_TUNING } from '../../src/admission/limiter/tuning.ts'
 import { cold, MACHINES } from '../../sim/cold-starts.ts'
 import { type Core, stolenSlices } from '../../sim/core.ts'
+import { LIMITERS } from '../../sim/limiters/all.ts'
 import type { Random } from '../../sim/random.ts'
 import { CPU5, cpu5, waits } from '../../sim/scenarios.ts'
 import { type SimResult, simulate } from '../../sim/service.ts'
@@ -18,10 +17,7 @@ const idle = (): number => 0
 const burst = (clients: number, atMs = 1000, kind = 0): Cohort => ({ atMs, clients, requests: 1, kind: () => kind })
 
 function both(workload: Workload, seconds: number, seed: number): { bare: SimResult; ours: SimResult } {
-  const ours = simulate(workload, {
-    ...{ seconds, seed },
-    limiter: (busyMs, cpuMs) => new ConcurrencyLimiter(busyMs, LIMITER_TUNING, cpuMs),
-  })
+  const ours = simulate(workload, { seconds, seed, limiter: LIMITERS['meltproof'] })
   return { bare: simulate(workload, { seconds, seed, limiter: undefined }), ours }
 }
 

@@ -161,6 +161,17 @@ export async function startFull(options: GatedOptions = {}): Promise<FullService
   return { ...service, holding, freePermits }
 }
 
+/** A full gate, with a client of the test in service. The handler of its `/a` has started; another request waits. */
+export async function startFullForClient(): Promise<{ service: FullService; client: RawConnection; a: Held }> {
+  const service = await startFull()
+  await service.freePermits()
+  const client = (await service.connect()).get('/a')
+  const a = await service.holding.take('/a')
+  ;(await service.connect()).get('/other')
+  await eventually('the other waits', () => service.requestPath.stats().queued === 1)
+  return { service, client, a }
+}
+
 /** A memory that refuses requests while `refuses` returns true. */
 export function memoryThat(refuses: () => boolean): MemoryPolicy {
   return {

@@ -37,22 +37,23 @@ export class ConnectionQueues<R extends ConnectionRequest> {
   }
 
   next(connection: Connection<R>): void {
-    connection.waiting = undefined
-    markIdle(connection.socket)
-    connection.startTimeout()
-    if (connection.behind.length === 0) this.connections.delete(connection)
+    this.#release(connection)
     // The call is deferred: the gate is deciding, and a thousand connections would nest a thousand calls.
-    else if (this.#due.push(connection) === 1) setImmediate(this.#nextOfAll)
+    if (connection.behind.length > 0 && this.#due.push(connection) === 1) setImmediate(this.#nextOfAll)
   }
 
   takeAll(connection: Connection<R>): R[] {
     const { waiting, behind } = connection
-    connection.waiting = undefined
     connection.behind = []
+    this.#release(connection)
+    return waiting === undefined ? behind : [waiting, ...behind]
+  }
+
+  #release(connection: Connection<R>): void {
+    connection.waiting = undefined
     markIdle(connection.socket)
     connection.startTimeout()
-    this.connections.delete(connection)
-    return waiting === undefined ? behind : [waiting, ...behind]
+    if (connection.behind.length === 0) this.connections.delete(connection)
   }
 
   readonly #nextOfAll = (): void => {

@@ -1,18 +1,13 @@
 /** Pipelined requests are answered in their order, whatever the gate does with each. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { eventually, Holding, startGated, startFull } from '../harness.ts'
+import { eventually, Holding, startFullForClient, startGated } from '../harness.ts'
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`
 
 describe('pipelined requests', () => {
   it('behind one in service are answered after it, even if they are shed', async () => {
-    const service = await startFull()
-    await service.freePermits()
-    const client = (await service.connect()).get('/a')
-    const a = await service.holding.take('/a')
-    ;(await service.connect()).get('/other')
-    await eventually('the other waits', () => service.requestPath.stats().queued === 1)
+    const { service, client, a } = await startFullForClient()
     client.send(get('/b') + get('/c'))
     await eventually('both are shed', () => service.requestPath.stats().shed.full === 2)
     assert.equal(client.received, '')

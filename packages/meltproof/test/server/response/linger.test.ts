@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import { describe, it } from 'node:test'
 import { protect } from '../../../src/index.ts'
-import { eventually, listen, startFull } from '../harness.ts'
+import { eventually, listen, startFull, startFullForClient } from '../harness.ts'
 import type { RawConnection } from '../raw.ts'
 
 const BODY = Buffer.alloc(10_000_000, 'x')
@@ -65,12 +65,7 @@ for (const secure of [false, true]) {
 }
 
 it('no request is started behind a shed upload that is answered after another response', async () => {
-  const service = await startFull()
-  await service.freePermits()
-  const client = (await service.connect()).get('/a')
-  const a = await service.holding.take('/a')
-  ;(await service.connect()).get('/other')
-  await eventually('the other waits', () => service.requestPath.stats().queued === 1)
+  const { service, client, a } = await startFullForClient()
   client.send('POST /shed HTTP/1.1\r\nHost: test\r\nContent-Length: 100000\r\n\r\n')
   await eventually('it is shed', () => service.requestPath.stats().shed.full > 0)
   a.response.end('a')
