@@ -1,10 +1,10 @@
 /**
- * Measures the effect of accept lanes (packages/meltproof/src/server/connection/lanes.ts).
+ * Measures accept lanes: several sockets that listen on one port (packages/meltproof/src/server/connection/lanes.ts).
  *
  * Starvation: a server does one slice of work per turn of its event loop and receives more new connections than it can
- * serve. Its gate has a bounded queue and answers the rest with 503 at once. With one listener, however, it accepts one
- * connection per turn, and the others wait in the kernel, where no gate sees them. Three settings: 1 ms slices at twice
- * the capacity, 5 ms slices at ten and at twenty times.
+ * serve. It queues some requests and sheds the rest at once. With one lane, it accepts one connection per turn, and the
+ * others wait in the kernel, where it cannot shed them. Three settings: 1 ms slices at twice the capacity, 5 ms slices
+ * at ten and at twenty times.
  *
  * Cost: the server's own CPU per request at a fixed rate far below its capacity, with fresh connections, with
  * keep-alive, and when idle.

@@ -11,7 +11,7 @@
  * results of `melts`; the other cases were written before they were first run. The script also measures origins that
  * refuse excess calls (lib/refusing.ts), and compares several fixed limits.
  *
- * With --only, the other results stay. Writes bench/results/adaptive.json and docs/benchmarks-adaptive.md.
+ * --only keeps the stored results of the others. Writes bench/results/adaptive.json and docs/benchmarks-adaptive.md.
  */
 import { type ChildProcess, execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -40,7 +40,7 @@ interface Trouble {
 
 const waitOut = (): Promise<void> => sleep(TROUBLE_S * 1000)
 
-/** Sends `order` to the dependency when the trouble begins, and `before` when it ends. */
+/** Sends `order` to the dependency when the trouble begins, and `before`, which undoes it, when the trouble ends. */
 const troubled =
   (order: object, before: object): Trouble['happens'] =>
   async tell => {
@@ -95,7 +95,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
 
 interface Result {
   readonly goodput: number
-  /** {@link NOT_RECOVERED} if it did not recover within the time after the trouble. */
+  /** {@link NOT_RECOVERED} if there was no recovery within AFTER_S. */
   readonly recoveryMs: number
   readonly calls: number
 }

@@ -1,7 +1,7 @@
 /**
  * Draws docs/images/admission.svg from the simulator: requests that hold one of ten connections for 50 ms, at three
- * times the capacity of these connections. Left: the result of each limit. Right: how the limiter finds the limit it
- * stays at.
+ * times the capacity of these connections. Left: the throughput at each limit. Right: how the limiter finds the limit
+ * at which it stays.
  *
  *   node bench/admission-picture.ts
  */

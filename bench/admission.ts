@@ -5,8 +5,8 @@
  *
  *   npm run bench:admission [-- --seeds 1,2] [--constants 1] [--only samples,fell] [--threads 2] [--write]
  *
- * `--seeds` applies to the rules, `--constants` to the constants. Writes bench/results/admission.json, which keeps the
- * earlier measurements, and docs/admission-curves.md from it. `--write` measures nothing and writes only the page.
+ * `--seeds` applies to the rules, `--constants` to the constants. Writes bench/results/admission.json, where variants
+ * that are not measured now keep their figures, and docs/admission-curves.md from it. `--write` only writes the page.
  * bench/admission-held-out.ts compares meltproof with other limiters.
  */
 import { execFile } from 'node:child_process'

@@ -1,12 +1,12 @@
 /**
- * Runs some of the benchmarks behind docs/costs.md and docs/benchmarks.md, one after another, then writes both documents
- * from all results. Takes about twenty minutes and needs a quiet machine. Each can run alone: node bench/<name>.ts.
+ * Runs some benchmarks of docs/costs.md and docs/benchmarks.md one after another, then writes both pages from all
+ * stored results. Takes about twenty minutes and needs a quiet machine. Each can run alone: node bench/<name>.ts.
  */
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** These print their results; the others write their own file in results/. */
+/** These scripts print their results, which are then stored. The others write their own file in results/. */
 const PRINTING = ['accept-lanes']
 
 for (const name of ['shed-cost', 'overhead', 'accept-lanes', 'outbound', 'write-docs']) {

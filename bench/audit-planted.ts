@@ -98,7 +98,7 @@ async function findingsOf(planted: readonly string[], framework: string): Promis
   return JSON.parse(stdout) as AuditResult
 }
 
-/** The cause must match, and the line must lie in the function: from its name to the next. */
+/** True if the finding has the cause and a line in the function of `name`, or no line for a cause without a path. */
 function isOf({ cause, where }: Finding, name: string): boolean {
   if (cause !== PLANTS[name]) return false
   const begin = lineOf(name)

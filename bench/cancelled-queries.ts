@@ -1,14 +1,14 @@
 /**
- * Measures the cost of late queries for a pool of pg that is offered more than it can serve: good answers, connections
- * made, and backends at work, per deadline.
+ * Measures what late queries cost a pool of pg that gets more queries than it can serve: for each deadline, the good
+ * answers, the new connections, and the maximum of PostgreSQL backends that run a query at the same time.
  *
  *   node bench/cancelled-queries.ts [--deadlines 1000,700,300] [--arms within,protect] [--rate 200] [--seconds 20]
  *                                   [--source packages/meltproof/src]
  *
- * A real PostgreSQL (from npm), a pool of 10 and queries of 200 ms, so the capacity is 50/s. Requests for them arrive
- * at --rate over HTTP. Arms: `within` calls within(deadline, () => pool.query(...)) in each request and nothing else;
- * `protect` is a server that is protected with { deadlineMs }; `patient` is `within` at exactly the capacity of the
- * pool, without a deadline. --source measures another version of the library.
+ * A real PostgreSQL (from npm), a pool of 10 and queries of 200 ms, so the capacity is 50/s. HTTP requests arrive at
+ * --rate per second, and each makes one query. Arms: `within` only wraps the query in within(deadline, ...); `protect`
+ * is a server under protect() with { deadlineMs }; `patient` is `within` at exactly the capacity of the pool, without a
+ * deadline. --source measures another version of the library.
  *
  * Bar: at least 90 % of the good answers of `patient`, at most 20 new connections.
  */

@@ -15,7 +15,7 @@ const SEEDS = [1, 2]
 const SECONDS = 10
 /** CPU that the simulator adds to each request, ms. */
 const HANDLING_MS = 0.036
-/** A smaller share of the requests may be chance. */
+/** A loss of a smaller share of the requests may be chance. */
 const NOTICEABLE = 0.002
 
 const { values } = scriptOptions(import.meta.filename, { list: { type: 'boolean', default: false } })

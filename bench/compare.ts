@@ -2,13 +2,13 @@
  * Checks how often `meltlab compare` reports a difference between equal programs, and how often it detects that one
  * program is 5 % slower.
  *
- *   node bench/compare.ts [rounds]             a hundred comparisons of a program with itself, and a hundred with one
- *                                              that is 5 % slower, on simulated machines with assumed noise
+ *   node bench/compare.ts [rounds]             on each simulated machine with assumed noise, a hundred comparisons of a
+ *                                              program with itself, and a hundred with one that is 5 % slower
  *   node bench/compare.ts --real [minutes]     the same with a real server on this machine, in blocks of 10 and of 20
  *                                              rounds, until the time is up
  *
  * Exit code 1 if more than 5 of 100 comparisons of a program with itself show any difference, or if fewer than 9 in 10
- * of the changes of 5 % are found (of the simulated machines, only those that scatter by up to 2 % must find them).
+ * of the changes of 5 % are found. The latter applies to simulated machines with `mustFind` and to real blocks of 20.
  */
 import { resultOf } from '../packages/lab/src/compare/comparable.ts'
 import { type Comparison, compare, type Side } from '../packages/lab/src/compare/compare.ts'
@@ -68,7 +68,7 @@ function compareSimulated(noise: Noise, slower: number, rounds: number, random: 
   return compare({ name: 'A', results: results.a }, { name: 'B', results: results.b })
 }
 
-/** Three alternating arms: the same program twice, and a program that is 5 % slower. No two comparisons share a round. */
+/** Alternates three arms: the same program twice, and one that is 5 % slower. Blocks of one length share no round. */
 async function onThisMachine(minutes: number): Promise<void> {
   const { node, cpu, cores, kernel, loadBefore } = conditions()
   const [same, again, slower] = await measureTurns([1, 1, 1.05] as const, Date.now() + minutes * 60_000)

@@ -1,9 +1,9 @@
 /**
- * Measures one server in a control group that limits it to a share of a core: good answers, late answers and sheds,
- * CPU, and the time for which it was throttled. Alternating arms: bare; under register; the same without a limit; with
- * the requests of a fleet (`told`: load reports and agent checks); and with metrics too (`measured`). Loads are
- * percentages of the bare server's capacity at the same share. This capacity is searched before the rounds and measured
- * again after them. Needs root, and a cpu cgroup (version 1 or 2). Build first.
+ * Measures one server in a cgroup that limits it to a share of a core: good and late answers, sheds, CPU, and throttled
+ * time. Alternating arms: bare; under meltproof/register (`protected`); the same with a limit that is never reached
+ * (`unlimited`); with load reports and agent checks, as in a fleet (`told`); and with metrics too (`measured`). Loads
+ * are percentages of the bare server's capacity at the same share, which is searched before the rounds and measured
+ * again after them. Needs root and a cpu cgroup (version 1 or 2). Build first.
  *
  *   node bench/cpu-quota.ts [--rounds 2] [--seconds 10] [--share 50,25,22] [--load 50,90,200] [--period 100]
  *     [--arms bare,protected,told,measured] [--dry]
@@ -11,8 +11,8 @@
  * --period is in ms; containers use 100. With --share, results of the same code for other shares stay in the file. The
  * default takes half an hour.
  *
- * Bars: under register, with load reports or without, at least 97 % of the goodput of the best arm, a p99 of at most
- * 0.5 s, no answer later than a second, and below the capacity no more sheds than bare has late answers. Exit code 3
+ * Bars for `protected`, `told` and `measured`: at least 97 % of the goodput of the best arm, a p99 of at most 0.5 s, no
+ * answer later than a second, and below the capacity no more sheds than bare has late and failed requests. Exit code 3
  * if a bar is missed. Writes bench/results/cpu-quota.json and the table in docs/fleet.md.
  */
 import { join } from 'node:path'
@@ -74,7 +74,7 @@ const page = join(import.meta.dirname, '../docs/fleet.md')
 const LEARNS_S = 10
 const TIMEOUT_MS = 3000
 const CONNECTIONS = 400
-/** Divided by 5 because fleet-service.js spins five times as long. */
+/** Divided by 5, so that the five slices of a request of fleet-service.js burn 1 ms of CPU together, not 5 ms. */
 const spin = { [spinVariable]: String(Math.round((await calibrateSpin(cores?.server)) / 5)) }
 
 interface Held {

@@ -7,9 +7,9 @@
  *   node bench/culprit.ts --costs [--seconds 60] [--turns 24] [--dry]
  *   node bench/culprit.ts [--only FORM] [--node PATH]     writes nothing
  *
- * Runs of the same code, including stopped ones, add up to 500 stalls; --fresh starts over. A name is right if it has
- * the file and the line, and unknown if it is `unknown` or there is no record. Anything else is wrong, including a
- * range of lines, and a record that belongs to no planted stall and names a place that did not run at that time.
+ * Runs of the same code, including stopped ones, add up to 500 stalls; --fresh starts over. A stall is named right if
+ * its record has the file and the line, and unknown if the record says `unknown` or there is none. All else is wrong,
+ * also a range of lines, and a record outside all planted stalls that names a place that did not run at that time.
  * --costs measures two such servers side by side, one of them without MELTPROOF_CULPRIT: first both at rest, then the
  * CPU and the latency of requests to each, alternating.
  *
@@ -55,7 +55,7 @@ import { quantile } from './lib/quantile.ts'
 const FOLDER = resolve(import.meta.dirname, 'lib/culprit')
 const PAGE = resolve(import.meta.dirname, '../docs/culprit.md')
 const LONGEST_MS = 3000
-/** Writes the figures after this number of stalls. A run that is stopped loses at most these. */
+/** Stalls between two writes of the figures. A run that is stopped loses fewer than these. */
 const PART = 50
 /** Requests per second, and the duration of the turn of each server. */
 const RATE = 1000
@@ -224,7 +224,7 @@ interface Server {
   stop(): void
 }
 
-/** Without `core`, the scheduler chooses the core. */
+/** Starts a server on `core`. If it is undefined, the scheduler chooses the core. */
 async function start(
   files: readonly string[],
   variables: Readonly<Record<string, string>>,
@@ -262,7 +262,7 @@ async function start(
   }
 }
 
-/** Paths of the compiled TypeScript and of the addon, which is empty where there is no C compiler. */
+/** Returns the paths of the compiled TypeScript and of the addon. The latter is empty without a C compiler. */
 function prepare(): string[] {
   const typed = join(scratch, 'typed.mjs')
   buildSync({
@@ -282,7 +282,7 @@ function prepare(): string[] {
   return [typed, addon]
 }
 
-/** mulberry32 */
+/** Seeded random numbers from 0 to 1, made by the generator mulberry32. */
 function randomOf(seed: number): () => number {
   let state = seed
   return () => {

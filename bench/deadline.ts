@@ -7,8 +7,8 @@
  * Every figure comes from its own process, the libraries alternate, and the results are medians of the rounds. Writes
  * bench/results/deadline.json and docs/costs.md. bench/outbound.ts measures false and missed timeouts of real clients.
  *
- * Bars: a fair deadline costs at most 1 us and holds at most 200 bytes; every true timeout is reported within 20 ms
- * plus the stalls by which it was extended.
+ * Bars: a fair timer (packages/meltproof/src/deadline/fair-timer.ts) costs at most 1 us and holds at most 200 bytes.
+ * Every true timeout is reported within 20 ms after the limit and its extension by stalls of the event loop.
  */
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

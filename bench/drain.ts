@@ -1,10 +1,10 @@
 /**
  * Measures what a drain loses (packages/meltproof/src/server/operate/drain.ts): requests that were sent and not
  * answered while a server shuts down under load. Clients send their next request some time after each answer, on
- * keep-alive connections or on a new one each. `balanced`: they stop 100 ms after the drain began, like a balancer that
- * checks readiness at this interval. `direct`: they continue. `rate`: this number of requests per second on standing
- * connections, round robin, so each is used about once a second. `rate` shows what happens on an idle connection that
- * is closed a second after its last request. A refused request is no loss, because it can be sent elsewhere.
+ * keep-alive connections or each on a new one. `balanced`: they stop 100 ms after the drain began, like a balancer that
+ * checks readiness at this interval. `direct`: they continue. `rate N`: N requests per second use standing connections
+ * round robin, each about once a second, which shows what happens when the server closes an idle connection a second
+ * after its last request. A refused connection is no loss, because the request can be sent elsewhere.
  *
  * Every drain has its own server process; the figures are sums over the rounds. Loopback only.
  *

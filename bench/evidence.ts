@@ -1,15 +1,15 @@
 /**
- * Runs mixes on one path, bursts, and clients that mislead against real servers: each workload bare and protected,
- * alternating. About twelve minutes a round; the machine should be quiet.
+ * Sends each workload of lib/evidence-workloads.ts to a bare and a protected server, alternating: requests of many
+ * costs on one path, bursts, and misleading clients. About twelve minutes a round; the machine should be quiet.
  *
  *   node bench/evidence.ts [--only strangled,flooded] [--rounds 3] [--quick] [--json FILE] [--write]
  *                          [--meltproof packages/meltproof/src/index.ts] [--arms bare,protected]
  *
  * For each arm: requests offered; in time (2xx within 1 s of the time they were due); in their own time (answered
- * within 1 s, or within 1 s after the time that they take alone); late, including those never answered; shed (503);
- * failed; the maximum number of handlers at work at the same time; the slowest answer. All are sums of the rounds,
- * except for the last two, which are maxima. A bar is neither met nor missed if the bare server behaved unlike on a
- * quiet machine, or if the load generator itself was late.
+ * within 1 s, or within 1 s more than their work takes alone if that is over 1 s); late, including those never
+ * answered; shed (503); failed; the maximum number of handlers at work at the same time; the slowest answer. All are
+ * sums of the rounds, except for the last two, which are maxima. A bar is not judged if the bare server shows that the
+ * machine was too busy, or if the bar was missed while the load generator itself was late.
  *
  * --quick   one round unless --rounds is given, and shorter ones (about six minutes each)
  * --json    writes every round to FILE

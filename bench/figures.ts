@@ -5,7 +5,7 @@
  * commit continues after them. At the end, the results and pages are in the work tree, ready for review and commit.
  *
  *   --list, --dry-run  the steps that would run, how long they take, what they publish, and outdated figures
- *   --only LIST        these steps, such as shed-cost,overload-steps, and the pages; `scoreboard` is all of its steps
+ *   --only LIST        these steps, such as shed-cost,overload-steps, and the pages; `scoreboard` means all overload-*
  *   --all              also the steps that are omitted by default: the scoreboard, virtual time, and apps from npm
  *
  * It refuses a work tree with changes, and a machine on which something else runs. Exit code 1 when a step failed or
@@ -47,7 +47,7 @@ else await run()
 
 async function run(): Promise<void> {
   const changed = changedByHand(git('status', '--porcelain').stdout, STEPS)
-  if (changed.length > 0) refuse(`the work tree has changes, so figures would be of no commit: ${changed.join(', ')}`)
+  if (changed.length > 0) refuse(`the work tree has changes, so figures would have no commit: ${changed.join(', ')}`)
   const programs = ['taskset', ...steps.flatMap(({ needs = [] }) => needs)]
   const missing = programs.filter(each => spawnSync('sh', ['-c', `command -v ${each}`]).status !== 0)
   if (missing.length > 0) refuse(`${missing.join(', ')} is missing: CONTRIBUTING.md says where it comes from`)
@@ -57,11 +57,11 @@ async function run(): Promise<void> {
     const why = await whyMachineBusy(signal)
     if (why !== undefined) refuse(why)
   }
-  const goesOn = 'what has ended is kept; npm run figures goes on from there'
+  const goesOn = 'finished steps are kept; npm run figures continues after them'
   signal.addEventListener('abort', () => console.error(`stopped: ${goesOn}`))
   try {
     await runSteps(steps, { root, stateFile, commit, signal, say: console.log })
-    console.log(`all is made at ${commit}; read it with git diff --stat, then commit it`)
+    console.log(`all steps are done at ${commit}; review the results with git diff --stat, then commit them`)
   } catch (error) {
     if (signal.aborted) return
     console.error(`${(error as Error).message}; ${goesOn}`)

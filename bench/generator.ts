@@ -4,8 +4,8 @@
  *
  *   node bench/generator.ts [rounds]
  *
- * The server (lib/raw-server.mjs) has its own core; generators have another. The accuracy is judged by a client that
- * sends one request at a time and never sleeps, so it measures only the loopback and that server on this machine.
+ * The server (lib/raw-server.mjs) has its own core; generators have another. The true latency is that of a client which
+ * sends one request at a time and never sleeps, so it measures only the loopback and the server on this machine.
  * Figures are medians of the rounds. Writes results/generator.json; bench/write-generator.ts makes the page.
  */
 import { execFile, spawn } from 'node:child_process'
@@ -23,7 +23,7 @@ import { median, pinning } from './lib/measured-server.ts'
 
 const SELF = fileURLToPath(import.meta.url)
 
-/** Output of a Node process on a core. */
+/** Runs a Node process on a core and returns its output. */
 const printed = async (core: number | undefined, ...args: string[]): Promise<string> => {
   const [command, ...rest] = pinned([process.execPath, '--no-deprecation', ...args], core)
   return (await promisify(execFile)(command!, rest)).stdout
@@ -71,7 +71,7 @@ const load = async (url: string, kind: string, amount: number, connections: numb
   }
 }
 
-/** Runs in the child process: the truth, with one request at a time, 1 ms apart, and a loop that never sleeps. */
+/** Runs in the child process: measures the true latency, one request at a time, 1 ms apart; its loop never sleeps. */
 const truth = async (port: number): Promise<{ p50: number; p99: number }> => {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   await once(socket, 'connect')

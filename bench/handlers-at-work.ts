@@ -2,13 +2,13 @@
  * Measures how many handlers work at the same time, and what clients get, when clients disconnect early or forge
  * deadlines and a dependency hangs: bare, with a limit of 16, and with the learned limit.
  *
- *   node bench/handlers-at-work.ts [--case hang,deadline,some,silent,cheap,ways] [--meltproof DIR]
+ *   node bench/handlers-at-work.ts [--case hang,deadline,some,silent,cheap,ways] [--meltproof FILE]
  *
  * Bar: with a limit of 16, at most 32 handlers at work in all cases. `--meltproof` names
  * packages/meltproof/src/index.ts of another checkout, to compare with. About five minutes. `ways` covers every way in
- * which a client can end a response while its handler works (packages/meltproof/test/server/ways-out.ts): 48 clients,
- * one after the other. Outages and forged deadlines at a pool are workloads of the scoreboard; slow uploads are tests
- * of packages/meltproof/test/server.
+ * which a client can end a response while its handler works (packages/meltproof/test/server/ways-out.ts), with 48
+ * clients, one after the other. Outages and forged deadlines at a pool are workloads of the scoreboard
+ * (bench/overload.ts), and tests in packages/meltproof/test/server cover slow uploads.
  */
 import { join, resolve } from 'node:path'
 import { planOf } from '../packages/lab/src/load/load-request.ts'

@@ -1,8 +1,8 @@
 /**
  * Does the interval that `meltlab attack` reports contain the truth? Makes up to twenty runs on one server, with and
  * without a dedicated core for the generator, at 500 and 1,000 requests a second, alternating with vegeta. Each --core
- * takes about two minutes; the machine must be quiet. Writes results/interval-truth.json. Runs of the same code with
- * the other --core stay in it.
+ * takes about two minutes; the machine must be quiet. Writes results/interval-truth.json, where runs of the same code
+ * with the other --core stay.
  *
  *   node bench/interval-truth.ts --core own|any [--runs 5] [--seconds 4] [--dry]
  *
@@ -13,8 +13,8 @@
  * generator causes in the server does not count as the server's own.
  *
  * A run misses if its interval for p50, p90 or p99 does not overlap these bounds. The interval certainly contains the
- * truth when it contains both bounds. The script counts these runs too, but too few, because vegeta's lateness makes
- * the bounds too wide.
+ * truth when it contains both bounds. The script counts these runs too, but this count is too low, because vegeta's
+ * lateness makes the bounds too wide.
  *
  * The bar: at most one run of twenty misses. Exit code 3 when more do.
  *
@@ -144,7 +144,7 @@ const [port] = (await once(server.stdout, 'data')) as [Buffer]
 const url = `http://127.0.0.1:${Number(port.toString())}/`
 const made: Run[] = []
 for (const rate of RATES) {
-  await boundOf(url, rate, core) // V8 compiles
+  await boundOf(url, rate, core) // Not counted, because V8 compiles in it.
   let before = await boundOf(url, rate, core)
   for (let [run, quiet] = [0, 0]; run < 2 * each && quiet < each; run++) {
     const watching = watchForeign(allowedCores())

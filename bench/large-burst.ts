@@ -15,7 +15,7 @@ import { protect } from '../packages/meltproof/src/index.ts'
 const REQUESTS = 600
 /** CPU time of a request, ms. */
 const WORK_MS = 5
-/** Idle time before the burst, ms. After it, meltproof does not take the burst for part of the load before it. */
+/** Idle time before the burst, ms, after which meltproof treats the burst as a new load. */
 const REST_MS = 6000
 
 if (process.send !== undefined) serve(process.argv[2] === 'protected')

@@ -27,7 +27,7 @@ const options = scriptOptions(import.meta.filename, {
 const TIMES = 200_000
 /** Calls before the measurement, until V8 has compiled the code. */
 const FIRST = 20_000
-/** The same limits as in load-reports.ts. */
+/** Reports sent on app answers, and reports computed, per second at most: the limits in load-reports.ts. */
 const TOLD_PER_S = 1000
 const MADE_PER_S = 10
 

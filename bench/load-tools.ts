@@ -1,8 +1,8 @@
 /**
  * Compares meltlab's generator with other load tools, on one server, alternating: the latencies that each reports for a
- * server that stops for two seconds, those for a quiet server at 1,000/s, and the number of requests that one core of
- * each tool makes. Writes results/load-tools.json; bench/write-generator.ts makes the page. A missing tool is skipped
- * and reported.
+ * server that stops for two seconds, those for a quiet server at 1,000/s, and the number of requests that each tool can
+ * send with one core. Writes results/load-tools.json; bench/write-generator.ts makes the page. Missing tools are
+ * skipped and reported.
  *
  *   node bench/load-tools.ts [rounds]
  */
@@ -59,7 +59,7 @@ async function withServer<T>(args: readonly string[], act: (url: string) => Prom
   }
 }
 
-/** `times` of the shell that waits for the tool gives the tool's own CPU. */
+/** Runs the tool from a shell, whose `times` then prints the CPU of the tool. */
 async function run(tool: LoadTool, asked: Asked): Promise<Made> {
   const folder = mkdtempSync(join(tmpdir(), 'meltproof-load-tools-'))
   try {

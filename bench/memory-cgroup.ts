@@ -1,7 +1,7 @@
 /**
  * Measures a server in a memory cgroup of 256 MiB under four loads that fill it: bodies held as Buffers, a heap that
- * grows with each request, slow readers of large answers, and 900 MB of pipelined POSTs. Bare and protected alternate,
- * at ten times what fits (10x) and at half of it. Needs root, and a memory cgroup (version 1 or 2).
+ * grows with each request, slow readers of large answers, and pipelined POSTs. Bare and protected alternate, at 10x
+ * what fits (900 MB of pipelined POSTs are 5x) and at half of it. Needs root and a memory cgroup (version 1 or 2).
  *
  *   node bench/memory-cgroup.ts [--rounds 20] [--seconds 10] [--only bodies,heap,answers,pipelined] [--times 10x,half]
  *     [--arms bare,protected] [--limit 256] [--fresh] [--dry]

@@ -10,9 +10,9 @@
  *   node bench/npm-verdicts.ts --table [--note ...]     measures nothing
  *
  * --note stores a handwritten sentence for an app. Results of apps that are not named stay. A verdict is right if
- * melt's capacity is within 10 % of the range of the closed loop, and its word for each arm at that load agrees with
- * what vegeta measured: `melted` means less than half of the capacity, `held` at least nine tenths. Exit code 3 if a
- * verdict is wrong, or melt gave none.
+ * melt's capacity is within 10 % of the range of the closed loops, and its verdict on each arm at 4x agrees with the
+ * goodput that vegeta measured: `melted` means less than half of the capacity, `held` at least nine tenths. Exit code 3
+ * if a verdict is wrong, or melt gave none.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -39,10 +39,10 @@ import { quantile } from './lib/quantile.ts'
 const APPS = ['json-server', 'graphql-yoga', 'nestjs', 'node-red']
 /** Load as a multiple of the capacity. */
 const LOAD = 4
-/** Seconds of a closed loop, and the number of them before and after. */
+/** Seconds of one closed loop, and the number of closed loops before all else, and again after it. */
 const SECONDS = 3
 const TIMES = 4
-/** Users of the closed loop, alternating, because some apps do more with many users, some with few. */
+/** Users of the closed loops, alternating, because some apps answer more with many users, and some with few. */
 const USERS = [10, 100]
 /** Length of a step of melt, s. An app that stays cold for long needs longer steps. */
 const STEP_SECONDS: Readonly<Record<string, number>> = { 'json-server': 26 }
@@ -141,7 +141,7 @@ async function examine(name: string): Promise<AppVerdict> {
   }
   const closed = (): Promise<readonly number[]> =>
     withApp('bare', url => {
-      closedLoop(url, ask, 2 * SECONDS) // V8 compiles
+      closedLoop(url, ask, 2 * SECONDS) // Not counted, because V8 compiles in it.
       return Array.from({ length: TIMES }, (_, n) => closedLoop(url, ask, SECONDS, USERS[n % USERS.length]))
     })
   const before = await closed()

@@ -78,7 +78,7 @@ try {
       const rounds: Record<Arm, number>[] = []
       for (let round = 0; round < COST_ROUNDS; round++) {
         const pair = { bare: 0, meltproof: 0 }
-        // The order changes from round to round, so that a drifting machine favours neither.
+        // The order changes from round to round, so that a machine whose speed drifts favours neither arm.
         for (const arm of round % 2 === 0 ? ARMS : ARMS.toReversed()) {
           pair[arm] = Number(await node('outbound-cost.ts', name, arm, `${backends.http}/now`, '10000'))
         }

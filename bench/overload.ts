@@ -3,7 +3,7 @@
  * starts, at 0.7 to 300 times the capacity, with the ideal next to each figure. The whole run takes some hours.
  *
  *   --workload LIST  such as steps,pool (default: all)
- *   --arms LIST      such as bare,meltproof (default: all; without HAProxy on this machine, those that need it are left out)
+ *   --arms LIST      such as bare,meltproof (default: all; where HAProxy is missing, those that need it are left out)
  *   --loads LIST     multiples of the capacity (default: 0.7,0.9,1,2,6,10,40,100,300)
  *   --modes LIST     standing, fresh (default: both)
  *   --rounds N       rounds for each median (default: 3)

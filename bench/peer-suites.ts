@@ -1,6 +1,6 @@
 /**
- * Runs the test suite of a database driver twice against a real server: unchanged, and with every client and pool
- * bound.
+ * Runs the test suite of a database driver twice against a real server: bare (unchanged), and with every client and
+ * pool bound, that is, passed through meltproof's `bound()`.
  *
  *   node bench/peer-suites.ts pg|mysql2|ioredis CHECKOUT [--only TEXT] [--show] [--at-once 2]
  *

@@ -5,7 +5,7 @@
  *
  * Writes packages/meltproof/sim/recorded/WORKLOAD.json; packages/meltproof/test/admission/replay.test.ts compares the
  * simulator with these files. `--list` lists the workloads. A run is repeated, up to three runs in all (`--tries`), if
- * other threads took more than a twelfth of the core of the server; the quietest run is stored. Build first.
+ * other threads took more than 8 % of the core of the server; the quietest run is stored. Build first.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -43,7 +43,7 @@ if (values.list) {
   process.exit()
 }
 const mostTries = whole('tries')
-if (values.all === (values.workload !== undefined)) refuse('say --all, or --workload and which')
+if (values.all === (values.workload !== undefined)) refuse('give --all, or --workload with names')
 
 const root = join(import.meta.dirname, '..')
 const script = join(import.meta.dirname, 'recording/app.mjs')
@@ -56,7 +56,7 @@ console.log(`one shed costs ${(1000 * shedMs).toFixed(1)} us`)
 const capacities = new Map<string, number>()
 /**
  * Other threads may take at most this share of the core of the server while it is busy; above it, the run is repeated.
- * The threads with which V8 compiles and collects count as others: they take 6 % when React renders.
+ * The threads in which V8 compiles and collects garbage count as others: they take 6 % when React renders.
  */
 const MOST_STOLEN = 0.08
 const needsPostgres = names.some(name => RECORDED[name]!.app === 'database')

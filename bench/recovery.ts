@@ -1,7 +1,7 @@
 /**
- * Do the apps of apps/ recover by themselves, bare and under register? Offers three seconds at 10x of their capacity,
- * on their most expensive route, from clients that retry twice, then 0.8x. The bar: protected, each app recovers within
- * five seconds.
+ * Do the apps of apps/ recover by themselves, bare and under meltproof/register? Offers 0.8x of an app's capacity, then
+ * 10x for three seconds, then 0.8x again, on its most expensive route and from clients that retry twice. The bar: each
+ * protected app recovers within five seconds.
  *
  *   node bench/recovery.ts [app ...]     about two minutes an app; installs missing apps
  *   node bench/recovery.ts --page        only writes docs/recovery.md
@@ -102,7 +102,7 @@ async function measure(name: string): Promise<AppRecovery> {
   )
   const guarded = await undisturbed(() =>
     under('register', async load => {
-      // Warms the app like the bare one. The calm before the spike shows whether it carries the same load.
+      // Warms the app like the bare one. The seconds before the spike show whether it carries the same load.
       await whyUnsteadyAt(load, capacity)
       return recover(load, capacity)
     }),

@@ -41,5 +41,5 @@ const found = { requests: 1_000_000, bytes: statSync(file).size, openedMs: opene
 console.log(JSON.stringify(found))
 writeFileSync(OUT, `${JSON.stringify(found, null, 2)}\n`)
 rmSync(folder, { recursive: true, force: true })
-// The packaged Chromium runs in a single process, which closing a page ends.
+// Exits without closing the pages, because that would end the single process in which the packaged Chromium runs.
 process.exit()

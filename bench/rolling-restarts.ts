@@ -31,7 +31,7 @@ import { conditions } from './lib/conditions.ts'
 const INSTANCES = 4
 const USERS = 64
 const THINK_MS = 15
-/** After a stop of this length, timers of the balancer may have fired, ms. */
+/** Maximum pause of this process in a valid round, ms. In a longer pause, timers of the balancer may have fired. */
 const STOOD_STILL_MS = 2000
 /** Maximum duration of a restart, ms. */
 const ROUND_MS = 60_000
@@ -71,7 +71,7 @@ const { context: made, end } = makeContext({
   cores,
 })
 
-/** The start timeout is long, because a machine that stops for minutes is no reason to fail. */
+/** The start timeout is long, because a machine that is paused for minutes must not fail the run. */
 const context: Context = { ...made, start: spec => made.start({ ...spec, startTimeoutMs: 600_000 }) }
 
 async function roll(name: Name): Promise<{ readonly rounds: Round[]; readonly again: number }> {

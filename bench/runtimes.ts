@@ -59,7 +59,7 @@ interface Round {
   /** Latency of admitted requests, and of sheds, ms. */
   readonly admittedP99: number
   readonly shedP99: number
-  /** Share that got no answer, or a shed later than a second. */
+  /** Share of the requests that got no answer, or a shed after more than a second. */
   readonly unanswered: number
   readonly certified: boolean
 }

@@ -17,7 +17,7 @@ import type { Step, Workload } from '../packages/meltproof/sim/workload.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { quantile } from './lib/quantile.ts'
 
-/** Mean times between two visits of other processes, and of a visit, ms. */
+/** Mean time between two slices in which other processes have the core, and mean length of such a slice, ms. */
 const SLICES = [
   [4, 4],
   [4, 8],

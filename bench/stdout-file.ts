@@ -1,6 +1,6 @@
 /**
- * Measures the time of a write of one log line to a regular file while other processes write to the same disk at full
- * speed. Decides whether files need more than write(2): `node bench/stdout-file.ts [seconds]`.
+ * Measures how long write(2) of a log line to a regular file takes, alone and while other processes write to the same
+ * disk at full speed. Shows whether files need more than write(2): `node bench/stdout-file.ts [seconds]`.
  */
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'

@@ -1,7 +1,7 @@
 /**
- * Measures cold starts of Human Tide (Express, PostgreSQL, commits in groups) far below its capacity, where every shed
- * is a false shed. Each round starts a new service and offers it the steps one after another. Node has its own core;
- * PostgreSQL and the load share another.
+ * Measures cold starts of examples/human-tide (Express, PostgreSQL, commits in groups) far below its capacity, where
+ * every shed is a false shed. Each round starts a new service and offers it the loads of --phones one after another.
+ * Node has its own core; PostgreSQL and the load share another.
  *
  *   node bench/tide-starts.ts [--rounds 10] [--phones 300,1000,3000] [--seconds 4]
  */

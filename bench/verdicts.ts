@@ -18,9 +18,9 @@ import { startPostgres } from './lib/postgres.ts'
 import { slowResolver } from './lib/slow-resolver.ts'
 import { type Case, CASES, type Operation } from './lib/verdict-cases.ts'
 
-/** One-way delay to the far port of the dependency, ms. */
+/** Delay from the caller to the port `way` of the dependency, ms. */
 const WAY_MS = 250
-/** An operation is injected again at most this number of times. */
+/** An operation that the busy machine disturbed is injected again, at most this number of times. */
 const MOST_TIMES = 20
 /** Requests in `beside` are sent this long before the operation, ms. */
 const HEAD_START_MS = 15

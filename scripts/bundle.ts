@@ -1,10 +1,10 @@
 /**
  * Bundles the JavaScript of packages/meltproof: one file for each entry, and shared files for parts that several
- * entries need. Each part exists once, so that a process has one copy of its state whichever entries it loads. A
- * process takes four times as long to load the 160 files of protect() as to load them as two.
+ * entries need. Each part exists once, so that a process has one copy of its state whichever entries it loads. Loading
+ * protect() as 160 files takes four times as long as loading it as two.
  *
  * Everything that `meltproof` and `meltproof/limiter` share is one file, and the rest of what `meltproof` needs is
- * another. The splitting of esbuild makes a file for each set of entries, which would be fifty files.
+ * another. esbuild's own splitting would write a file for each set of entries, which is about fifty files.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -41,11 +41,11 @@ const OPTIONS = {
   chunkNames: 'shared/[name]-[hash]',
 } as const satisfies BuildOptions
 
-/** One file with parts that several others need, made of the source `files`. */
+/** One output file, made of the source `files`, with parts that several other outputs need. */
 interface Shared {
   readonly name: string
   readonly files: ReadonlySet<string>
-  /** Those of `files` that files outside of it import. */
+  /** The members of `files` that other source files import. */
   readonly wanted: Set<string>
 }
 
@@ -98,7 +98,7 @@ async function write(
     }
     const withPaths = text
       .replace(/"@shared\/(\w+)"/g, (_, name) => pathTo(`shared/${name}.js`))
-      // A source map contains only such paths, which must stay.
+      // All paths in a source map look like these, and must not change.
       .replace(path.endsWith('.map') ? /$^/ : /"(?:\.{1,2}\/)+([\w/-]+)\.ts"/g, (_, part) =>
         pathTo(`${loadedLater(part)}.js`),
       )
@@ -107,7 +107,7 @@ async function write(
   }
 }
 
-/** Finds the part or entry with which a path ends, given without its `../`. */
+/** Finds the part or entry that ends with `path`, an import path without its leading `../`. */
 function loadedLater(path: string): string {
   const part = [...LOADED_LATER, ...entries].find(each => each === path || each.endsWith(`/${path}`))
   if (part === undefined) throw new Error(`${path}.ts is loaded later; add it to LOADED_LATER`)
@@ -176,8 +176,8 @@ function sharedFiles(shared: readonly Shared[]): Plugin {
 }
 
 /**
- * Loads modules of Node without `import`, which makes Node evaluate all exports of a module: `node:http` has a getter
- * for WebSocket that loads undici, which costs 30 ms and 15 MB.
+ * Loads Node's own modules without `import`, because `import` evaluates all exports of a module: `node:http` has a
+ * getter for WebSocket that loads undici, which costs 30 ms and 15 MB.
  */
 function builtinModules(): Plugin {
   return {
@@ -194,7 +194,7 @@ ${[...(builtins.get(path) ?? [])].map(name => `export const ${name} = /* @__PURE
   }
 }
 
-/** Prefers the timers that register.ts has stored: a test of the app may have faked those of the module since. */
+/** Prefers the timers that register.ts stored, because a test of the app may have faked those of node:timers since. */
 function builtinCode(name: string): string {
   const code = `process.getBuiltinModule('${name}')`
   return name === 'node:timers' ? `(() => process[Symbol.for('meltproof.timers')] ?? ${code})()` : code

@@ -1,6 +1,6 @@
 /**
- * Makes the files for CommonJS: dist/cjs, which `require` in the exports of a package names. They load the ES modules,
- * so that a process has one copy of them however they are loaded. Their types are those of the ES modules.
+ * Writes dist/cjs, the files that a package's exports name for `require`. They load the ES modules, so that a process
+ * has one copy of each module, whether the app uses import or require(). The .d.ts files are copied.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -28,7 +28,7 @@ for (const name of ['meltproof', 'lab']) {
 }
 
 /**
- * Bundlers follow the first require(). The one of Jest before 30 (Node 24.9) loads no ES modules, that of Node does.
+ * Bundlers follow the first require(). Jest's loads ES modules only from Jest 30 on Node 24.9; the second is Node's.
  */
 function loaderOf(path: string): string {
   return `'use strict'

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { allProcesses, processTree } from '../packages/lab/src/processes/process-tree.ts'
 
 export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-/** Interval at which it checks whether the shell of npm still runs, ms. */
+/** Interval between checks whether the shell that npm started still runs, ms. */
 const SHELL_EVERY_MS = 500
 /** Time that a database may take for a clean shutdown, ms. */
 const GRACE_MS = 2000

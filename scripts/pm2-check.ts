@@ -1,5 +1,5 @@
 /**
- * Lets PM2 from npm reload an app without shutdown code, under load. With plain Node, requests are reset. Under
+ * Makes PM2 from npm reload an app without shutdown code, under load. With plain Node, requests are reset. Under
  * register, as configured in docs/deploy/pm2.md, none is reset, every request has its line in the log of PM2, and one
  * admin port has the figures of all workers, whose counters never fall. An invalid variable is reported once at the
  * start and once per reload.
@@ -120,7 +120,7 @@ function pm2(...args: string[]): void {
   execFileSync(process.execPath, [command, ...args], { env: environment, stdio: 'ignore' })
 }
 
-/** Skips the scrape while no worker owns the port, between one owner and the next. */
+/** Adds nothing while no worker owns the admin port, which happens when one worker hands it over to another. */
 async function scrape(port: number, scrapes: Scrape[]): Promise<void> {
   const text = await fetch(`http://127.0.0.1:${port}/metrics`).then(
     answer => answer.text(),

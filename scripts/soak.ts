@@ -28,7 +28,7 @@ const all = readdirSync(folder).filter(name => name.endsWith('.ts') && name !== 
 const known = all.map(name => name.replace(/\.ts$/, ''))
 const names = chosen('only', known)
 
-/** Memory counts from this share of the time on, when the code is warm. */
+/** Samples are taken only after this share of the time, when the code is warm. */
 const WARM_UP = 0.35
 /** Growth that is allowed, because V8 still optimises code. */
 const ALLOWED_BYTES = 2 * 2 ** 20

@@ -66,7 +66,7 @@ const unbuilt = values.unit ? [] : ['packages/meltproof/dist', 'packages/lab/dis
 if (unbuilt.length > 0)
   refuse(`${unbuilt.join(' and ')} is missing; run \`npm run build\` first, or \`npm test\`, which builds`)
 
-/** Tests that judge speed have the machine for themselves, one file at a time. */
+/** Tests that judge speed run alone, one file at a time. */
 const MEASURES = 'packages/lab/test/measures/'
 const isMeasure = (file: string): boolean => file.startsWith(MEASURES)
 const others = values.unit ? [] : chosen.filter(file => !unit.includes(file))
@@ -90,7 +90,7 @@ function folderUntilExit(prefix: string): string {
   return folder
 }
 
-/** Writes a file for each process, which imports its share. Neighbours take similarly long, so they are dealt out. */
+/** Writes a file per process, which imports every n-th test file, because neighbouring files take similarly long. */
 function inProcesses(files: readonly string[]): string[] {
   const count = Math.ceil(files.length / UNIT_FILES_PER_PROCESS)
   return Array.from({ length: count }, (_, n) => {
@@ -155,7 +155,7 @@ async function passes(files: readonly string[], concurrency: number): Promise<bo
   let allPassed = false
   events.on('test:pass', ({ skip }) => skipped.add(skip))
   events.on('test:fail', ({ name, file, todo }) => {
-    // A process of several files fails with one of them, which is recorded already.
+    // A process that runs several files also fails if one of them does, but that file is already recorded.
     if (todo !== undefined || name.startsWith(together)) return
     failed.add(files.includes(name) ? name : relative('', file ?? name))
   })

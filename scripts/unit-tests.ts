@@ -28,7 +28,7 @@ const PACKAGES: ReadonlySet<string> = new Set(['fast-check'])
 /** Modules of Node that a test needs to run, and to read the files it checks. */
 const OF_ALL_TESTS: ReadonlySet<string> = new Set(['test', 'assert', 'assert/strict', 'fs', 'path'])
 const SIMULATION = /(?:^|\/)sim\//
-/** Waits in the files of a test. The code under test may call these functions, but a unit test passes fakes to it. */
+/** Calls that wait. Only the code under test may contain them, because a unit test passes fakes to it. */
 const WAITS = /(?<![.\w])(?:setTimeout|setInterval|fetch)\(|\bAtomics\.wait\(/
 
 interface Imported {
@@ -53,7 +53,7 @@ export function whyNotUnit(testFile: string): string | undefined {
         if (REACH_OUT.has(specifier.slice('node:'.length))) return [...chain(file, loadedBy), specifier].join(' > ')
       } else if (!PACKAGES.has(specifier)) return [...chain(file, loadedBy), specifier].join(' > ')
     }
-    // Modules that it requires at run time cannot be seen here.
+    // Modules that the file requires at run time cannot be seen here.
     if (/\bcreateRequire\b/.test(text)) return `${file} requires`
   }
   return undefined
@@ -74,9 +74,9 @@ const ON_ONE_NODE: readonly RegExp[] = [
 ]
 
 /**
- * Whether a test file has the same result on every Node. This holds for a unit test that calls no more of Node than
- * every test does, for a simulation, which has its own clock, for a test which proves that a check finds faults
- * (`finds.test.ts`), and for {@link ON_ONE_NODE}.
+ * Whether a test file has the same result on every Node. This holds for a unit test that imports only the modules of
+ * Node in {@link OF_ALL_TESTS}, for a simulation, which has its own clock, for a test which proves that a check finds
+ * faults (`finds.test.ts`), and for {@link ON_ONE_NODE}.
  */
 export function showsTheSame(testFile: string): boolean {
   const inFolder = testFile.replace(/^packages\/meltproof\/test\//, '')

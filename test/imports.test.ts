@@ -205,7 +205,7 @@ test('timers of the runtime come from node:timers, because the tests of an app m
   assert.deepEqual(offenders, others)
 })
 
-/** The files of a graph that import each other. Each group is one circle, or several that touch. */
+/** The import cycles of a graph. Cycles that share a file are one group. */
 function circlesOf(imports: ReadonlyMap<string, readonly string[]>): string[][] {
   const circles: string[][] = []
   const order = new Map<string, number>()

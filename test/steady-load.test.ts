@@ -1,5 +1,5 @@
 /**
- * Whether an app carries an open loop, from made-up seconds, and the lower capacities that are tried when it does not.
+ * Whether an app sustains an open loop, from made-up seconds, and the lower capacities that are tried if it does not.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
  * The main paths give the same answers together with OpenTelemetry's auto-instrumentation and prom-client, and the
- * tracer still sees the requests. Both arms have these companions, because their own effects are not meltproof's.
+ * tracer still sees the requests. Both arms load these companions, so that their effects do not count as meltproof's.
  */
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -54,7 +54,7 @@ async function collect(): Promise<{ url: string; taken(): number; close(): void 
       const { resourceSpans = [] } = JSON.parse(Buffer.concat(chunks).toString()) as Export
       const all = resourceSpans.flatMap(of => of.scopeSpans ?? []).flatMap(of => of.spans ?? [])
       spans += all.filter(span => span.kind === SERVER_SPAN).length
-    } catch {} // not spans
+    } catch {} // The body has no spans in JSON.
     response.end('{}')
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

@@ -4,8 +4,8 @@
  * balancer sends those requests elsewhere.
  *
  * An app that just exits loses the requests in flight, with meltproof or without: its rate times its latency. A new
- * process has a backlog that differs by hundreds from run to run, so those two arms are compared warm. The drain is
- * not: it must lose nothing, however many requests wait.
+ * process has a backlog that differs by hundreds from run to run, so those two arms are warmed up before they are
+ * compared. The draining arm is not: it must lose nothing, however many requests wait.
  */
 import type { Load, LoadMaker } from '../load/load-maker.ts'
 import type { Arm } from '../runner/definition.ts'
@@ -18,7 +18,7 @@ const SHARE = 0.7
 const DURATION_MS = 3000
 const AFTER_MS = 2000
 const WARM_UP_MS = 3000
-/** Number of counts for the median. One pause of the machine during the signal puts hundreds of requests in flight. */
+/** Runs per arm; their median counts. A pause of the machine at the signal puts hundreds of requests in flight. */
 const ROUNDS = 3
 
 export const sigterm: Check = async subject => {

@@ -3,8 +3,8 @@
  *
  * The kept goodput is measured in a second load, after a first one of the same length. In the first seconds, V8
  * compiles the code of the app and of meltproof on the same core: json-server keeps 60 % in its second second and 80 %
- * in its sixth, and a shed costs it 55 us at first and 34 us later. The cost of a shed in the criterion was measured
- * with compiled code.
+ * in its sixth, and a shed costs it 55 us at first and 34 us later. The criterion uses the cost of a shed with compiled
+ * code.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,11 +15,11 @@ import { failedOf, median, otherOf } from './fates.ts'
 
 const MULTIPLE = 10
 const DURATION_MS = 5000
-/** This share of the goodput that the cost of a shed allows must be kept. */
+/** Minimum of the kept goodput, as a share of the goodput that the cost of sheds allows. */
 const KEPT = 0.9
-/** Number of alternating counts for the median. Neighbours of this machine slow a run down by up to half. */
+/** Alternating runs per arm; their median counts. Other tenants of this host slow a run down by up to half. */
 const ROUNDS = 3
-/** One or two users may give the best average rate, but more users leave no pause between requests. */
+/** Minimum number of users. One or two may reach the best average rate, but more leave no pause between requests. */
 const FEWEST_USERS = 8
 
 export const tenTimes: Check = async subject => {
@@ -75,7 +75,7 @@ function percent(share: number): string {
   return `${(100 * share).toFixed(0)} %`
 }
 
-/** r with standing connections, from the last measurement by `npm run bench`, or by bench/shed-cost-grpc.ts. */
+/** CPU time of a shed on standing connections, us, from the last `npm run bench` or bench/shed-cost-grpc.ts. */
 function shedCostUs(protocol: 'grpc' | undefined): number {
   if (protocol === 'grpc') return resultOf<{ costUs: { grpc: number } }>('shed-cost-grpc').costUs.grpc
   return resultOf<{ costUs: { standing: { shed: number } } }>('shed-cost').costUs.standing.shed

@@ -32,7 +32,7 @@ export const app: AppDefinition = {
     { method: 'DELETE', path: '/posts/1001' },
     { path: '/large.bin', headers: { Range: 'bytes=100-199' } },
   ],
-  // In the error page for a body that is not JSON.
+  // Paths of modules in the error page for a body that is not JSON.
   volatile: [/\(?\/[^\s<)]*node_modules[^\s<)]*\)?/],
   streams: [
     {

@@ -3,7 +3,7 @@ import { inPieces } from '../runner/usual-streams.ts'
 
 const headers = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' }
 
-/** To the endpoint without sessions: every request has a server of its own. */
+/** A request to the endpoint without sessions, which makes a new MCP server for each request. */
 const rpc = (method: string, params?: object, more?: Ask['headers']): Ask => ({
   method: 'POST',
   path: '/mcp',

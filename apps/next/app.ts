@@ -33,7 +33,7 @@ export const app: AppDefinition = {
       separator: '</',
       line: /<h1>at once|<p>waiting|<p>late by/,
       count: 3,
-      // Its timer starts before its first piece is sent.
+      // The timer of 12 s starts before the first piece is sent, so the silence is shorter.
       silenceMs: 10_000,
     },
     inPieces('SSE, silences of 12 s', { path: '/api/sse' }, /^data:/),

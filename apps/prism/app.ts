@@ -39,7 +39,7 @@ export const app: AppDefinition = {
     { method: 'POST', path: '/orders', headers: json, body: order(2) },
     { method: 'POST', path: '/orders', headers: json, body: order(0) },
     { method: 'POST', path: '/orders', headers: json, body: '{"customer":7}' },
-    // JSON that ends early is left out: Prism never answers it.
+    // Truncated JSON is not sent, because Prism never answers it.
     { method: 'POST', path: '/orders', headers: key },
     { method: 'POST', path: '/orders', headers: { ...key, 'Content-Type': 'text/plain' }, body: 'two cats' },
     {
@@ -68,6 +68,6 @@ export const app: AppDefinition = {
       overMs: 20_000,
     },
   ],
-  // A list made up anew from its schema, and checked against it.
+  // Prism generates a new list from the schema for each request, and checks the list against the schema.
   dearest: { path: '/pets?limit=20', headers: { ...key, Prefer: 'dynamic=true' } },
 }

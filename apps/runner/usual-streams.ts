@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Ask, Stream } from './definition.ts'
 
-/** For `upstream`: answers /ndjson, /json and /sse in three pieces, with silences of 12 s. */
+/** An `upstream` (definition.ts) that answers /ndjson, /json and /sse in three pieces, with silences of 12 s. */
 export const UPSTREAM_IN_PIECES: readonly string[] = [join(import.meta.dirname, 'upstream-in-pieces.mjs')]
 
 /** Three lines, with silences of 12 s. */

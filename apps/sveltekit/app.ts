@@ -9,7 +9,7 @@ export const app: AppDefinition = {
   main: '@sveltejs/kit',
   build: [['node_modules/vite/bin/vite.js', 'build']],
   run: ['build/index.js'],
-  // Half a megabyte would be its default.
+  // The default of 512 KB is too small for the upload.
   env: { BODY_SIZE_LIMIT: '10M' },
   upstream: UPSTREAM_IN_PIECES,
   ready: '/',
@@ -52,7 +52,7 @@ export const app: AppDefinition = {
       separator: '</',
       line: /<h1>at once|<p>waiting|late by 12/,
       count: 3,
-      // Its timer runs before its first piece is sent.
+      // The timer of 12 s starts before the first piece is sent, so the silence is shorter.
       silenceMs: 10_000,
     },
     inPieces('SSE, silences of 12 s', { path: '/api/sse' }, /^data:/),

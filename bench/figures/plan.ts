@@ -73,7 +73,7 @@ export function commitsIn(result: unknown): string[] {
 }
 
 /**
- * A copy in which each part that `conditions()` began at this commit states whether the machine was quiet during it.
+ * Returns a copy in which each part that was measured at this commit states whether the machine was quiet during it.
  */
 export function certify(
   result: unknown,

@@ -50,7 +50,7 @@ export async function runSteps(steps: readonly Step[], place: Place): Promise<vo
     const watching = watchForeign(cpus().map((_, core) => core))
     const code = await shell(step.run.map(each => `{ ${each}; }`).join(' && '), root)
     const foreign = (await watching.stop()) ?? null
-    // The signal of a terminal reaches the step first.
+    // Ctrl-C in a terminal may end the step before this process handles the signal.
     if (code !== 0) await sleep(500)
     signal.throwIfAborted()
     if (code !== 0) throw new Error(`${step.name} ended with ${code}`)
@@ -75,7 +75,7 @@ export const forMinutes = (steps: readonly Step[]): string => {
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
-/** Measures every core in the same way as a scenario of the lab. */
+/** Why the machine is too busy; undefined if it is quiet. Measures every core, like a scenario of the lab. */
 export async function whyMachineBusy(signal: AbortSignal, withinS = QUIET_WITHIN_S): Promise<string | undefined> {
   for (let second = 1; ; second += 2) {
     const busy = (await busyNow(1000, signal)) ?? []

@@ -1,6 +1,6 @@
 /**
- * The steps of `npm run figures`, in this order: the script, the results and pages it makes, its duration, and its
- * needs. Data only: bench/figures/plan.ts decides, bench/figures/run-steps.ts runs.
+ * The steps of `npm run figures`, in this order: the script, the results and pages it makes, its duration, and the
+ * programs it needs. Data only: bench/figures/plan.ts selects the steps, and bench/figures/run-steps.ts runs them.
  */
 
 export interface Step {
@@ -61,7 +61,7 @@ function experiment([name, minutes]: readonly [string, number]): Step {
   const asked = `${name}${FULL.includes(name) ? ' --full' : ''}`
   return {
     name: `experiment-${name}`,
-    // 3: an expectation was not met. The page says which.
+    // Exit code 3 means that an expectation was not met. The page says which.
     run: [
       `node packages/lab/dist/cli.js run ${asked} --keep runs/figures || [ $? = 3 ]`,
       `cp runs/figures/${name}.json bench/results/experiments/`,
@@ -164,7 +164,7 @@ export const STEPS: readonly Step[] = [
   },
   {
     name: 'recovery',
-    // 3: a protected app did not recover in time. The page says which.
+    // Exit code 3 means that a protected app did not recover in time. The page says which.
     run: ['node --no-warnings bench/recovery.ts || [ $? = 3 ]'],
     results: json('recovery'),
     pages: ['docs/recovery.md'],
@@ -174,7 +174,7 @@ export const STEPS: readonly Step[] = [
   },
   {
     name: 'culprit',
-    // 3: a bar was missed. The page shows the figures and the bars.
+    // Exit code 3 means that a bar was missed. The page shows the figures and the bars.
     run: ['', ' --costs'].map(way => `node --no-warnings bench/culprit.ts${way} || [ $? = 3 ]`),
     results: json('culprit'),
     pages: ['docs/culprit.md'],

@@ -78,11 +78,11 @@ const EVIDENCE = [
     'scarce-loop',
     'no limit by cohorts where the loop is scarce',
     [LIMITER, 'recent <= needed || loopDecides', 'recent <= needed'],
-    [LIMITER, 'if (this.#loop.isScarce && !loopDecides) return', ''],
+    [LIMITER, 'if (scarceForMs >= this.#tuning.busyForMs && !loopDecides) return', ''],
   ),
   rule('scarce-loop-waits', 'cohorts are kept until the limit of the loop holds requests back', [
     LIMITER,
-    'if (this.#loop.isScarce && !loopDecides) return',
+    'if (scarceForMs >= this.#tuning.busyForMs && !loopDecides) return',
     '',
   ]),
   rule(
@@ -127,6 +127,16 @@ const LOOP_RULES = [
     'if (idleMs < 0 && ',
   ]),
   rule('loop-halves', 'half that limit while the loop stays busy', [LOOP, 'if (least < this.limit)', 'if (nowMs < 0)']),
+  rule('loop-hold', 'further requests are held back before a busy loop is judged', [
+    LOOP,
+    'this.hold = this.#holds(nowMs) ?',
+    'this.hold = nowMs < 0 ?',
+  ]),
+  rule('loop-stall', 'what shows a queue outside the loop is kept after a stall of the loop', [
+    LIMITER,
+    'scarceForMs >= 2 * this.#tuning.busyForMs',
+    'scarceForMs >= this.#tuning.busyForMs',
+  ]),
   rule('loop-others', 'no lower limit than the first where the loop is busy while nothing is in service', [
     LOOP,
     'isOthers ? fewest : 1)',
@@ -318,7 +328,7 @@ const QUEUE_RULES = [
   ),
   rule('turn-others', 'a longer turn budget beside other work of the process', [
     GATE,
-    'const idleMs = this.#inflight === 0 ?',
+    'const idleMs = this.inflight === 0 ?',
     'const idleMs = nowMs < 0 ?',
   ]),
   rule('newest-first', 'newest first while the queue stands', [
@@ -339,7 +349,7 @@ const QUEUE_RULES = [
   rule(
     'suspected-waits',
     'no overload while a limit is only suspected',
-    [QUEUE, 'this.#limiter.searching || !this.#pace', '!this.#pace'],
+    [QUEUE, 'if (this.#limiter.searching) return false\n', ''],
     [QUEUE, 'this.#limiter.searching || backlogMs', 'backlogMs'],
   ),
   rule('excess', 'requests in service above the limit count as waiting', [
@@ -466,6 +476,7 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       grows: [1.25, 2],
     },
   ],
+  [LOOP, LOOP, { HOLD_WINDOWS: [1, 4], HOLD_CPU: [0.1, 0.6] }],
   [TUNING, MEASUREMENT, { samples: [12, 48], leastWindowMs: [50, 200], maxWindowMs: [500, 2000] }],
   [TUNING, STARVATION, { starved: [0.4, 0.75], starvedOf: [12, 48], quietTrial: [2, 16] }],
   [
@@ -532,6 +543,7 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       maxQueued: [4096, 65_536],
       few: [16, 256],
       HOPELESS_IF_FASTER: [1, 3],
+      HOPELESS_IF_UNSURE: [1.5, 10],
       DRAINING: [0, 0.9],
       DRAIN_DEPARTURES: [2, 32],
       MOST_EXPIRED: [128, 4096],

@@ -4,9 +4,9 @@
  *
  *   node bare-and-protected.ts hello | soon     answers at once, or after 5 ms, like a handler that queries a database
  *
- * Sends `{ port, protectedPort }` when it listens. It answers a message with the stretches since the last message in
- * which only one of the two servers received requests. It answers the message `used` with the usage since the process
- * began.
+ * Sends `{ port, protectedPort }` when it listens. It answers the message `used` with the usage since the process
+ * began, and any other with the stretches since the last such answer. A stretch is a time in which only one of the two
+ * servers received requests.
  */
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,7 +1,7 @@
 /**
- * Preloaded by peer-suites.ts into the test files of a driver. With MELTPROOF_PEER_BOUND, every client and pool of the
- * driver is bound: a line is added to the files of the driver while they load, so its checkout stays unchanged. Without
- * it, the preload only resolves test files that are imported as .mjs and exist as .mts.
+ * Preloaded by peer-suites.ts into the test files of a driver. With MELTPROOF_PEER_BOUND=on, it passes every client and
+ * pool of the driver through `bound()`: it adds a line to the driver's files while they load, so the checkout stays
+ * unchanged. In any case it resolves files that are imported as .js or .mjs and exist as .ts or .mts.
  */
 import { createRequire, registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'

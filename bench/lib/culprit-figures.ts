@@ -8,7 +8,7 @@ import { madeBy, measuredOn, NOT_MEASURED } from './page-table.ts'
 
 /** Stalls that all runs plant together. */
 export const TOTAL = 500
-/** Shorter stalls need no name, ms. */
+/** Shorter stalls are not judged, ms. */
 export const SHORTEST_MS = 100
 const FORMS = 15
 /** `restMb` is memory in MB, `restShare` a share of a core, and `times` a multiple of the cost without the watcher. */
@@ -56,7 +56,7 @@ export interface Judged {
   readonly forms: Readonly<Record<string, FormCounts>>
   /** Records that belong to no planted stall: those with a place, and those whose place did not run at the time. */
   readonly elsewhere: { readonly named: number; readonly wrong: number }
-  /** Such as `loop, 812 ms, line 113: ...`. */
+  /** One for each wrong name, such as `loop, 812 ms, line 113: ...`. */
   readonly sentences: readonly string[]
 }
 

@@ -10,7 +10,7 @@ export interface Asked {
   readonly path: string
   /** Work of the handler (evidence-server.ts). */
   readonly work: string
-  /** Time that this takes on an otherwise idle service, including the upload, ms. */
+  /** Time that the request takes on an otherwise idle service, including the upload, ms. */
   readonly ownMs: number
   readonly fromMs: number
   /** For an open loop: requests at this rate, evenly, until `toMs`. */
@@ -36,7 +36,7 @@ export interface OutcomeCounts {
   inItsTime: number
   /** Answered later than that, or never. */
   late: number
-  /** 503. */
+  /** Answered 503. */
   shed: number
   failed: number
   slowestMs: number
@@ -169,7 +169,7 @@ function http1(port: number): Wire {
   }
 }
 
-/** Sends a body in small parts. */
+/** Sends a body in small parts for `forMs`. */
 function drip(request: http.ClientRequest, forMs: number): void {
   const endAt = performance.now() + forMs
   const more = (): void => {

@@ -1,4 +1,4 @@
-/** Fleets second by second, for the pictures of docs/fleet.md. */
+/** Simulates fleets and records their figures second by second, for the pictures of docs/fleet.md. */
 import { type ArmName, ARMS } from '../../packages/meltproof/sim/fleet/arms.ts'
 import { DEVELOPMENT } from '../../packages/meltproof/sim/fleet/development.ts'
 import { type Arm, simulateFleet } from '../../packages/meltproof/sim/fleet/fleet.ts'

@@ -1,4 +1,4 @@
-/** Answers after the given number of hashes. The CPU time is proportional to this number. */
+/** A server on PORT that computes the given number of hashes for each request; its CPU time is proportional to it. */
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 

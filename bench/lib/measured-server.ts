@@ -16,7 +16,7 @@ if (pinning !== undefined) pinSelf(pinning.lab)
 
 export interface MeasuredServer {
   readonly url: string
-  /** CPU used since the start, user and system, without the slices of a busy server (lib/shed-servers.ts); microseconds. */
+  /** User and system CPU since the start, us, without the other work of a busy server (lib/shed-servers.ts). */
   cpuUs(): Promise<number>
   /** The answer to a message. */
   ask<T>(message?: string): Promise<T>

@@ -123,11 +123,10 @@ export type Kind = 'bodies' | 'heap' | 'answers' | 'pipelined'
 export const KINDS: readonly Kind[] = ['bodies', 'heap', 'answers', 'pipelined']
 
 /**
- * Loads with which a bare server fills 256 MiB; the server alone takes about 55 MB. Rates are in requests per second;
- * each request holds about a megabyte for 6 s. For `pipelined` it is the total number of requests, which are sent at
- * once. The peak is then 205 to 240 MB, and at half of the load 127 to 136 MB. V8's garbage takes a part where the heap
- * grows. Answers have 4 MB each: with cgroup v1, the part in the kernel's socket buffers is not counted, so the peak is
- * only 110 MB.
+ * Loads with which a bare server fills 256 MiB; the server alone takes about 55 MB. The numbers are requests per
+ * second; each request holds about a megabyte for 6 s. Only `pipelined` is a total, sent at once. The peak is 205 to
+ * 240 MB, and 127 to 136 MB at half of the load. With `heap`, V8's garbage is a part of it. With `answers`, each answer
+ * has 4 MB: cgroup v1 does not count the part in the kernel's socket buffers, so the peak is only 110 MB.
  */
 const FILLS: Readonly<Record<Kind, number>> = { bodies: 25, heap: 16, answers: 8, pipelined: 180 }
 /** Maximum number of pipelined requests; they are sent at once, not at a rate. 900 MB are five times what fits. */

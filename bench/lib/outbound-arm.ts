@@ -1,6 +1,6 @@
 /**
- * Runs one client and one arm of bench/outbound.ts in its own process: `node outbound-arm.ts CLIENT ARM BACKENDS`.
- * Prints one line of JSON.
+ * Runs one client and one arm of bench/outbound.ts in its own process, and prints one line of JSON:
+ * `node outbound-arm.ts CLIENT ARM BACKENDS [ROUNDS]`.
  */
 import { stat } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -77,7 +77,7 @@ for (let round = 0; round < Math.ceil(Number(rounds) / 3); round++) {
   }
   await settled
   await sleep(1_300)
-  // Opens connections: pg has none left, and the time to connect must not count.
+  // Opens connections again: pg may have lost all of them to timeouts, and the time to connect must not count.
   await Promise.allSettled(together(() => client.late()))
 }
 overruns.sort((a, b) => a - b)

@@ -1,6 +1,6 @@
 /**
- * An app with up to twenty faults that can overload a service. PLANTED names those that it has; each is a path, or a
- * property of the server. Every app has harmless paths (QUIET) too. FRAMEWORK is http, express or fastify; PG_PORT,
+ * An app with up to twenty faults that can overload a service. PLANTED names the faults of this run; each is a path, or
+ * a property of the server. Every run has harmless paths (QUIET) too. FRAMEWORK is http, express or fastify; PG_PORT,
  * MYSQL_PORT and BACKEND are the addresses of its dependencies. bench/audit-planted.ts starts it.
  */
 import { pbkdf2Sync } from 'node:crypto'

@@ -1,4 +1,4 @@
-/** Extends the lab's control group of CPU: sets another period, and reads how long its processes were throttled. */
+/** Extends the lab's CPU cgroup: sets another period, and reads how long the kernel throttled its processes. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -9,7 +9,7 @@ export class QuotaGroup {
   readonly #folder: string
   readonly #v1: boolean
 
-  /** The group that a process is in. */
+  /** Finds the cgroup of a process. */
   constructor(pid: number) {
     const lines = readFileSync(`/proc/${pid}/cgroup`, 'utf8').split('\n')
     this.#v1 = existsSync(join(V1, 'cpu.cfs_quota_us'))

@@ -90,7 +90,7 @@ const CASES = {
     setTimeout(ok, 2)
   },
   'by chance': (_path, ok, refuse) => (Math.random() < 0.5 ? setTimeout(ok, 50) : void refuse(503)),
-  // Held out.
+  // Held out: written before anything was tuned.
   'quota of a second': (_path, ok, refuse) => {
     const now = Math.floor(seconds())
     inSecond = now === second ? inSecond + 1 : 1

@@ -1,6 +1,6 @@
 /**
- * A service behind one build of the runtime, in which every request burns 5 ms of CPU in five slices: `node
- * runtime-server.mjs URL`, the URL of its index, or `bare`. Sends its port.
+ * A service in which every request burns 5 ms of CPU in five slices: `node runtime-server.mjs URL`. URL is that of the
+ * index of the build that protects it, or `bare`. Sends its port.
  */
 import http from 'node:http'
 import { burn } from '../../packages/lab/apps/burst-work.js'

@@ -1,4 +1,4 @@
-/** r, the CPU cost of one shed: offers one rate to a server of lib/shed-servers.ts that sheds nearly every request. */
+/** Measures r, the CPU cost of one shed, with a server of lib/shed-servers.ts that sheds nearly every request. */
 import { join } from 'node:path'
 import { cpuPerRequest, median, startServer } from './measured-server.ts'
 

@@ -8,7 +8,7 @@ import { AGREE_WITHIN } from '../../packages/lab/src/melt/no-verdict.ts'
 import { SAFE_LOAD } from '../../packages/lab/src/melt/recovery.ts'
 import { isWell, median } from '../../packages/lab/src/melt/summary.ts'
 
-/** The median latency may grow by this factor from the first half to the second, or by this share of the SLO. */
+/** In the second half, the median latency may be this multiple of that in the first half, or this share of the SLO. */
 const MOST_GROWTH = 2
 const SMALL_SHARE = 0.05
 const STEADY_S = 8

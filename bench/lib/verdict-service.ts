@@ -1,6 +1,6 @@
 /**
  * The service into which bench/verdicts.ts injects faults: under protect(), with only the access log enabled. An
- * operation, `/op?via=CLIENT&port=P&path=/PATH&took=MS`, is one call to the dependency, by its `name` if it has one.
+ * operation, `/op?via=CLIENT&port=P&path=/PATH&took=MS`, is one call to the dependency, at the host `name` if given.
  * The operation works for `compute` ms before the call, and waits for `wait` ms after it. `at` ms after the call began,
  * it stalls the loop for `block` ms. Each line of the log is sent to the parent.
  */

@@ -1,4 +1,4 @@
-/** Takes each way of packages/meltproof/test/server/ways-out.ts with 48 clients, while the dependency hangs. */
+/** Lets 48 clients leave in each way of packages/meltproof/test/server/ways-out.ts, while their handlers hang. */
 import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { protect as Protect } from '../../packages/meltproof/src/index.ts'

@@ -7,16 +7,16 @@
  *   that takes two seconds is late without admission too, so there the limit is 3 %, or 2 points above bare if that is
  *   more.
  * - in service: the requests that contend at the same time (for the core, a connection, a lock; sim/census.ts) are at
- *   most twice the maximum that left within one second. By Little's law, N handlers of which D leave per second take N
- *   / D seconds on average: with more than D in service, the last to arrive is later than the promise of 1 s. Twice
- *   that leaves room for what cannot be known yet, such as a burst on a service at rest, which may take two seconds.
- *   Requests that progress by themselves (they wait for something with free capacity, or hold a connection) delay no
- *   other request and do not count. Where no request may be shed, the number of contending requests may also reach that
- *   of bare.
+ *   most twice the maximum that left within one second. By Little's law, N handlers of which D leave per second take
+ *   N/D seconds on average: with more than D in service, the last to arrive is later than the promise of 1 s. The
+ *   factor of two leaves room for loads that are not known in advance, such as a burst on a service at rest, which may
+ *   take two seconds. Requests that progress by themselves (they wait for something with free capacity, or hold a
+ *   connection) delay no other request and do not count. Where no request may be shed, as many requests may contend as
+ *   in the bare run.
  * - below bare: goodput, and requests answered in their own time, are at most 2 points below bare. Where capacity is
  *   scarce, this applies only if bare keeps the rule for late answers: a service that admits more than it can serve
- *   answers some requests in time and some never, and matching the former requires the latter. The additional goodput
- *   of bare is then noted (`bareMore`) and breaks no rule.
+ *   answers some requests in time and some never, and a limiter could match its goodput only if it did the same. The
+ *   additional goodput of bare is then noted (`bareMore`) and breaks no rule.
  */
 export interface Measured {
   /** Goodput as a share of the ideal; above 1 by chance, or where many are late. */

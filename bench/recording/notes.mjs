@@ -9,7 +9,7 @@ import { PerformanceObserver, performance } from 'node:perf_hooks'
 /** Interval at which the account of the loop is recorded, ms. */
 const ACCOUNT_EVERY_MS = 100
 
-/** How long this thread has waited for a core, ms, by the kernel's count. Always 0 on systems without that count. */
+/** Returns a function that reads how long this thread has waited for a core, ms; 0 where the kernel does not count. */
 function waitedForCore() {
   let file
   try {
@@ -90,7 +90,7 @@ export class Notes {
 
 export const [CPU, YIELD, POOL] = [0, 1, 2]
 
-/** Notes of one request. Each step has four numbers: its type, its start, its duration, and the stolen part of that. */
+/** Notes of one request. Each step has four numbers: type, start, duration, and the wait for a core in it. */
 class OwnNotes {
   steps = []
   #notes
@@ -100,7 +100,7 @@ class OwnNotes {
     this.kind = kind
   }
 
-  /** Not a wrapper around the work, because V8 would compile both together, and misjudge busy loops for seconds. */
+  /** Two calls instead of a wrapper, which V8 would compile with the work, misjudging busy loops for seconds. */
   begins() {
     this.#notes.begins()
   }

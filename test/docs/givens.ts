@@ -32,11 +32,11 @@ dependency.unref()
 listened.delete(dependency)
 const url = `http://127.0.0.1:${(dependency.address() as AddressInfo).port}/`
 
-// Loads on first use, because most blocks use little.
+// Packages load on first use, because most blocks need few of them.
 const load = createRequire(import.meta.url)
 const makeApp = () => {
   const app = (load('express') as typeof import('express'))()
-  setImmediate(() => app.get('/', (_request, response) => void response.end('answered'))) // after its routes
+  setImmediate(() => app.get('/', (_request, response) => void response.end('answered'))) // after the block's routes
   return app
 }
 const handle = async (): Promise<string> => 'handled'

@@ -19,7 +19,7 @@ const listening = async (server: net.Server): Promise<number> => {
 }
 
 if (process.argv[2] === 'dependency') {
-  // Takes the time in its path, and reports the true time.
+  // Answers after the number of ms in the path, and reports that time in Server-Timing.
   const port = await listening(
     http.createServer((request, response) => {
       const tookMs = Number(request.url!.slice(1))

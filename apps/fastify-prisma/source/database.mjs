@@ -4,7 +4,7 @@ import { PrismaClient } from './generated/client.ts'
 
 export const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: process.env.DATABASE_URL }) })
 
-/** `prisma migrate` would do this, with an engine that it downloads. */
+/** Creates the tables and rows. `prisma migrate` would download an engine for this. */
 export async function migrate() {
   const statements = [
     'create table "Author" (id serial primary key, name text not null)',

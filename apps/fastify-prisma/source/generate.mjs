@@ -1,4 +1,4 @@
-// `prisma generate`. It would like to download an engine, of which a client with an adapter needs nothing.
+// Runs `prisma generate` without the engine that it would download, because a client with an adapter needs none.
 import { execFileSync } from 'node:child_process'
 
 execFileSync(process.execPath, ['node_modules/prisma/build/index.js', 'generate', '--config', 'prisma.config.mjs'], {

@@ -1,4 +1,4 @@
-// Fastify with schemas, files and a WebSocket, on a PostgreSQL that Prisma speaks to.
+// Fastify with schemas, files and a WebSocket. It uses PostgreSQL through Prisma.
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,7 +13,7 @@ await app.register(multipart)
 await app.register(websocket)
 
 app.setErrorHandler((error, _request, reply) => {
-  // Prisma's codes: a record that is not there, and one that refers to another that is not there.
+  // Prisma's error codes for a missing record, and for a reference to a missing record.
   if (error.code === 'P2025') return reply.code(404).send({ error: 'not found' })
   if (error.code === 'P2003') return reply.code(409).send({ error: 'refers to nothing' })
   const status = error.statusCode ?? 500

@@ -1,4 +1,4 @@
-// The main calls. Prints one line each, with the result and its status.
+// Makes the main calls, and prints one line for each with its result and status.
 import { clientOf } from './service.mjs'
 
 const client = clientOf()

@@ -51,7 +51,7 @@ async function openLoop(due, started, send) {
   await Promise.all(calls)
 }
 
-/** Null without values. */
+/** The value at this quantile, or null without values. */
 const at = (values, share) => values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? null
 
 async function offer(rate, durationMs) {
@@ -88,7 +88,7 @@ async function offer(rate, durationMs) {
   }
 }
 
-/** The pause before the first retry, half more or less, ms. It doubles for each further retry. */
+/** The pause before the first retry, ms, varied at random by up to half. It doubles for each further retry. */
 const FIRST_PAUSE_MS = 100
 
 async function phases(asked) {

@@ -1,10 +1,10 @@
-// The project's own client, on the server that ORIGIN names.
+// Uses Hocuspocus's own client to connect to the server at ORIGIN.
 import { HocuspocusProvider } from '@hocuspocus/provider'
 import * as Y from 'yjs'
 
 const PATIENCE_MS = 30_000
 
-/** Resolves when the document is here, and rejects when the token is refused. */
+/** Resolves when the document is synchronised, and rejects when the token is refused. */
 export function open(name, token = 'secret') {
   const document = new Y.Doc()
   return new Promise((resolve, reject) => {
@@ -22,7 +22,7 @@ export function open(name, token = 'secret') {
   })
 }
 
-/** What the text is once `isThere` says so. */
+/** Resolves with the text once `isThere` accepts it, and rejects after PATIENCE_MS. */
 export function until(text, isThere) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`it did not come in ${PATIENCE_MS} ms`)), PATIENCE_MS)

@@ -1,4 +1,4 @@
-// Edits a document over a WebSocket, one line for each thing that happens. HTTP sees what was written.
+// Two clients edit a document over WebSockets. Prints a line for each step, and the text that HTTP then returns.
 import { open, until } from './client.mjs'
 
 console.log(

@@ -1,4 +1,4 @@
-// One message of 4 MB, and a document of that size for the next one who opens it.
+// Sends one message of 4 MB to a second client, and then opens the document of that size from a third.
 import { open, until } from './client.mjs'
 
 const words = 'words '.repeat(700_000)

@@ -1,4 +1,4 @@
-// Hocuspocus: documents that several people write at once, kept in files. Over HTTP a document can be read and added to.
+// Hocuspocus: documents that several clients edit at the same time, stored in files. HTTP clients can read and append.
 import { readFile, mkdir, writeFile } from 'node:fs/promises'
 import { text as read } from 'node:stream/consumers'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ const htmlOf = words =>
     .map(line => `<p>${line.replace(/[&<>]/g, letter => ESCAPES[letter])}</p>\n`)
     .join('')
 
-/** Opens a document as a connected client sees it. */
+/** Opens a document like a connected client, and closes it after `use`. */
 async function withDocument(name, use) {
   const connection = await server.hocuspocus.openDirectConnection(name, {})
   try {
@@ -62,7 +62,7 @@ const server = new Server({
   async onRequest({ request, response }) {
     if (request.url === '/') return
     await answer(request, response)
-    // How a hook says that the default answer is not wanted.
+    // A hook rejects to prevent the default answer.
     return Promise.reject()
   },
 })

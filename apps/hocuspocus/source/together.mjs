@@ -1,4 +1,4 @@
-// Two people have a document open. After a long silence each still sees what the other writes, and who is there.
+// Two clients have a document open. After a long silence, changes still arrive, and the presence of a user is known.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { open, until } from './client.mjs'
 

@@ -1,4 +1,4 @@
-// A file worth 20 s of downloading.
+// Writes a file that takes 20 s to download.
 import { mkdirSync, writeFileSync } from 'node:fs'
 
 mkdirSync('static', { recursive: true })

@@ -1,4 +1,4 @@
-// The main calls of a session, one line each.
+// Makes the main calls of a session, and prints one line for each.
 import { openSession } from './client.mjs'
 
 const { client, close } = await openSession()

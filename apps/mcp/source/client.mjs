@@ -1,4 +1,4 @@
-// The SDK's own client, with a session on the server that ORIGIN names.
+// Opens a session on the server at ORIGIN with the SDK's own client.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 

@@ -1,4 +1,4 @@
-// The event stream of a session stays open: what the server says after 14 s of silence arrives.
+// The event stream of a session stays open: a message that the server sends after 14 s of silence arrives.
 import { LoggingMessageNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { openSession } from './client.mjs'
 

@@ -1,4 +1,4 @@
-// The protocol's own client stops in the middle of an upload, and goes on after a silence where it was.
+// The official tus client stops in the middle of an upload, and resumes at the same byte after a silence.
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as tus from 'tus-js-client'

@@ -1,4 +1,4 @@
-// A tus server for resumable uploads into a folder. Hooks give files their names, refuse some and check what came.
+// A tus server for resumable uploads into a folder. Hooks name the files, refuse one name, and return a checksum.
 import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { join } from 'node:path'

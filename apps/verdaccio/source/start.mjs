@@ -1,4 +1,4 @@
-// Verdaccio with its own command, a configuration, and a package with many versions made for this run.
+// Writes a configuration and a package with many versions, and then runs the command of Verdaccio.
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

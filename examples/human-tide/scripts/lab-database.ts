@@ -1,6 +1,6 @@
 /**
- * The database of `meltlab run tide`: a PostgreSQL in a temporary folder, and an independent look into it. Listens on
- * PORT; knows nothing of the service but its tables and how a walker's id comes from a phone's key.
+ * The database of `meltlab run tide`: a PostgreSQL in a temporary folder, and an HTTP server on PORT that checks its
+ * rows. Of the service it knows only the tables, and how the service derives a walker's id from a phone's key.
  */
 import { hash } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
@@ -13,14 +13,14 @@ import pg from 'pg'
 import { embeddedDatabase } from '../src/database/embedded.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'human-tide-lab-'))
-chmodSync(folder, 0o755) // PostgreSQL runs as a user of its own where the lab runs as root
+chmodSync(folder, 0o755) // If the lab runs as root, PostgreSQL runs as another user.
 let database = await embeddedDatabase(folder)
 
 interface Acknowledged {
-  /** Phones' keys are this and a number of ten digits, `firstSender` and up. */
+  /** The key of a phone is this prefix and a number of ten digits, from {@link FIRST} on. */
   readonly prefix: string
   readonly senders: number
-  /** Of each request that was acknowledged: its number, as 32-bit words in base64. Its count is `firstTurn` and up. */
+  /** Numbers of the acknowledged requests (turn * senders + sender), as 32-bit words in base64. */
   readonly numbers: string
 }
 const FIRST = 1_000_000_000
@@ -29,7 +29,7 @@ const routes: Readonly<Record<string, (body: string) => Promise<unknown>>> = {
   'GET /url': async () => ({ url: database.url }),
   'POST /missing': async body => missing(JSON.parse(body)),
   'POST /crash': async () => {
-    process.kill(database.pid, 'SIGQUIT') // PostgreSQL's "immediate shutdown": nothing is finished or written
+    process.kill(database.pid, 'SIGQUIT') // PostgreSQL's "immediate shutdown": it writes nothing more.
     while (alive(database.pid)) await sleep(10)
     return {}
   },
@@ -39,7 +39,7 @@ const routes: Readonly<Record<string, (body: string) => Promise<unknown>>> = {
   },
 }
 
-/** How many of the acknowledged positions are not in the table, and how many rows these phones have there. */
+/** Counts the acknowledged positions that are not in the table, and the rows of these phones in it. */
 async function missing({ prefix, senders, numbers }: Acknowledged): Promise<{ missing: number; stored: number }> {
   const acknowledged = Buffer.from(numbers, 'base64')
   const senderOf = new Map(Array.from({ length: senders }, (_, sender) => [uuid(`${prefix}${FIRST + sender}`), sender]))

@@ -1,6 +1,6 @@
 /**
- * `npm run phones -w human-tide`: the service for the phones around, over https, because a browser tells a position to no
- * other page. Makes a certificate for this computer's address with openssl, and keeps it for as long as it is good.
+ * `npm run phones -w human-tide`: starts the service for phones in the same network, over https, because browsers give
+ * a position to no other page. Makes a certificate for this computer's address with openssl, and reuses it while valid.
  */
 import { execFileSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
@@ -10,7 +10,7 @@ import path from 'node:path'
 import { readConfig } from '../src/config.ts'
 import { lanAddress } from '../src/lan.ts'
 
-/** Phones accept no certificate that is good for more than 825 days (Apple); this one is for an afternoon, or a summer. */
+/** Validity of the certificate. Apple devices accept at most 825 days; a demonstration needs far less. */
 const DAYS = 90
 
 const address = lanAddress()
@@ -29,7 +29,7 @@ If no phone gets as far as that warning, a firewall is in the way, or the networ
 `)
 await import('../src/main.ts')
 
-/** For this address, and for a week at least. */
+/** Whether the certificate is for this address, and valid for at least another week. */
 function isGood(file: string): boolean {
   if (!existsSync(file) || !existsSync(key)) return false
   const made = new X509Certificate(readFileSync(file))
@@ -42,7 +42,7 @@ function make(): void {
   try {
     execFileSync(
       'openssl',
-      // Safari wants extendedKeyUsage as well.
+      // Safari requires extendedKeyUsage, too.
       ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', String(DAYS)]
         .concat(['-subj', '/CN=Human Tide', '-addext', names, '-addext', 'extendedKeyUsage=serverAuth'])
         .concat(['-keyout', key, '-out', cert]),

@@ -1,6 +1,6 @@
 /**
- * The pictures of the README: `npm run pictures -w human-tide -- http://127.0.0.1:3000 http://127.0.0.1:3100`, while the
- * service runs with walkers on its shore, and the storm beside it. Writes PNGs to docs/images.
+ * Makes the pictures of the README: `npm run pictures -w human-tide -- http://127.0.0.1:3000 http://127.0.0.1:3100`.
+ * The service (first address) must have walkers, and the storm (second address) must run. Writes PNGs to docs/images.
  */
 import { fileURLToPath } from 'node:url'
 import sparticuz from '@sparticuz/chromium'

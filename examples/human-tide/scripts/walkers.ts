@@ -1,6 +1,6 @@
 /**
- * Walkers for a demonstration: `npm run walkers -w human-tide -- 100 http://127.0.0.1:3000` walks that many along the
- * made-up bay, each sending once a second as a phone does. Not a benchmark: that is `meltlab run tide`.
+ * Simulates walkers for a demonstration: `npm run walkers -w human-tide -- 100 http://127.0.0.1:3000` makes 100 walk
+ * along the invented bay. Each sends a position once a second, like a phone. The benchmark is `meltlab run tide`.
  */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,7 +8,7 @@ import { BayWalker, nameOf } from '../src/simulated/bay.ts'
 
 const count = Number(process.argv[2] ?? 100)
 const origin = process.argv[3] ?? 'http://127.0.0.1:3000'
-/** Every walker has walked for this long already, ms: something to see at once, and to replay. */
+/** Each walker first sends positions of this much time before now, ms, so that there are walks to replay. */
 const before = Number(process.argv[4] ?? 0) * 60_000
 if (!Number.isInteger(count) || count < 1 || count > 1000 || !URL.canParse(origin) || Number.isNaN(before)) {
   console.error('usage: walkers [1 to 1000] [http://host:port] [minutes already walked]')
@@ -31,7 +31,7 @@ await Promise.all(
     )
     for (let at = 0; at < past.length; at += 100) {
       await post(walker, past.slice(at, at + 100))
-      await sleep(300) // the quota of a phone
+      await sleep(300) // within the quota of a phone: 4 requests a second
     }
     await sleep(Math.random() * 1000)
     for (;;) {

@@ -32,7 +32,7 @@ export function slowLog(folder: string): SlowLog {
     const due = ((performance.now() - beganAt) * LINES_PER_S) / 1000
     while (lines < due) {
       const taken = take()
-      // The reader does not make up later for lines that were not there in time.
+      // If the pipe is empty, the reader does not read faster later to catch up.
       if (taken === undefined) lines = due
       else lines += taken
     }

@@ -4,15 +4,15 @@ export const TARGET = 0.7
 /** HPA changes nothing while the metric is within this share of its target. */
 const TOLERANCE = 0.1
 
-/** HPA with a metric of type Pods, and KEDA with `metricType: Value`. */
+/** Returns the count that HPA computes from a metric of type Pods, and KEDA with `metricType: Value`. */
 export function replicas(now: number, meanLoad: number): number {
   const ratio = meanLoad / TARGET
   return Math.abs(ratio - 1) <= TOLERANCE ? now : Math.max(1, Math.ceil(ratio * now))
 }
 
 /**
- * HPA with a metric of type Pods when some of `loads` are missing, because Prometheus has not scraped those pods yet.
- * HPA counts a missing pod as idle when it would scale up, and as on target when it would scale down.
+ * The same when some of `loads` are missing, because Prometheus has not scraped those pods yet. HPA counts a missing
+ * pod as idle when it would scale up, and as on target when it would scale down.
  */
 export function replicasOf(loads: readonly (number | undefined)[]): number {
   const mean = (of: readonly number[]): number => of.reduce((sum, load) => sum + load, 0) / of.length
@@ -24,7 +24,7 @@ export function replicasOf(loads: readonly (number | undefined)[]): number {
   return grows ? Math.max(loads.length, all) : Math.min(loads.length, all)
 }
 
-/** `stabilizationWindowSeconds` and the `periodSeconds` of scaling down, in evaluations of 15 s. */
+/** The `stabilizationWindowSeconds` and `periodSeconds` of scaling down, as numbers of evaluations, 15 s apart. */
 const STABILIZED = 20
 const PERIOD = 4
 /** Scaling down keeps at least this share of the replicas in one period. */

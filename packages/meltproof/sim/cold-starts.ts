@@ -1,7 +1,7 @@
 /**
  * Cold starts near capacity on realistic machines: no code is compiled yet, garbage is collected, and other processes
- * take slices of the core. Without these three the simulator sheds nothing where real servers do. Their figures come
- * from the recordings (recorded/).
+ * take slices of the core. Without these three effects the simulator sheds nothing where real servers do. The figures
+ * for them come from the recordings (recorded/).
  */
 import { type Core, leftBy, type Slices, stolenSlices } from './core.ts'
 import type { Random } from './random.ts'
@@ -22,7 +22,7 @@ export const MACHINES: readonly Machine[] = [
   { name: 'beside a neighbour', slices: { everyMs: 3000, forMs: 4, inARow: 25 } },
 ]
 
-/** Runs this workload in a process that has just started, on this machine. */
+/** Returns this workload for a process that has just started on this machine. */
 export function cold(workload: Workload, { slices }: Machine): Workload {
   const core = (random: Random): Core => stolenSlices(random, slices)
   return { warmUp: { times: 1.1, requests: 300 }, gc: { everyRequests: 200, pauseMs: 4 }, ...workload, core }
@@ -75,8 +75,8 @@ const FRAMEWORKS: readonly Scenario[] = [
 }))
 
 /**
- * Loads are multiples of what a warm core does on that machine. No request needs to be shed: without admission (nearly)
- * all are good.
+ * Loads are multiples of the capacity of a warm core on that machine. No request needs to be shed: without admission,
+ * (nearly) all are answered in time.
  */
 const NEAR_CAPACITY: readonly Scenario[] = MACHINES.flatMap(machine => {
   const core = leftBy(machine.slices)

@@ -1,4 +1,4 @@
-/** Returns the wall time, ms, that `cpuMs` of CPU takes on this machine from `nowMs` on. */
+/** Models of a core. A `Core` returns the wall time, ms, that `cpuMs` of CPU takes from `nowMs` on. */
 import type { Random } from './random.ts'
 
 export type Core = (nowMs: number, cpuMs: number) => number

@@ -7,7 +7,7 @@
  * credit for work that a queue carries past the end of a burst or an outage. Where kinds or tenants can be told apart,
  * perfect admission serves the cheapest first. An answer after more than a second is never good, so `ideal` is the part
  * that can be in time. Where no answer can be, `ideal` is the load offered, and only the sheds matter
- * (`changesAt: []`).
+ * (`changesAt: []`). `3x` means three times the capacity of the scarce resource.
  *
  * Where no request may be shed (`AMPLE`), a server without admission would answer all of them in time, or as soon as
  * the handler's dependency does.
@@ -162,8 +162,8 @@ const OVERLOAD: readonly Scenario[] = [
     seconds: 60,
     ideal: () => coreServes(50, 40),
   }),
-  // Pages of 12 ms with a large heap: the garbage of 200 pages stops the loop for 60 ms, 0.3 ms each. The ideal is what
-  // the core does. Sheds are allowed.
+  // Pages of 12 ms with a large heap: the garbage of 200 pages stops the loop for 60 ms, 0.3 ms per page. The ideal is
+  // what the core does. Sheds are allowed.
   overload('12 ms of cpu at 1.6x with pauses of 60 ms for garbage', {
     workload: { rate: steady(130), steps: () => sliced(12, 3), gc: { everyRequests: 200, pauseMs: 60 } },
     seconds: 40,
@@ -176,8 +176,8 @@ const OVERLOAD: readonly Scenario[] = [
     seconds: 40,
     ideal: () => 500 + coreServes(45, 60, 1000 - 500 * (0.4 + PARSE)),
   }),
-  // A deploy makes every request three times as expensive, 3 to 9 ms, and is rolled back after 15 s. 0.76x, 2.3x,
-  // 0.76x. The ideal is what the core does. Sheds are allowed until the rollback.
+  // A deploy makes requests three times as expensive, 9 ms instead of 3, and is rolled back after 15 s. The load is
+  // 0.76x, 2.3x and 0.76x. The ideal is what the core does. Sheds are allowed until the rollback.
   overload('3 ms of cpu that become 9 from 15 to 30 s', {
     workload: { rate: steady(250), steps: (_, nowMs) => sliced(deployed(nowMs), 3) },
     seconds: 42,
@@ -213,8 +213,8 @@ const OVERLOAD: readonly Scenario[] = [
     ideal: s => coreServes(2, rampRate(s * 1000 + 500)),
     changesAt: [40],
   }),
-  // A push notification opens the app on every phone at once, 8x for two seconds of every ten, over a pool of 20 at 30
-  // ms. The ideal is 667/s. Sheds are allowed in the bursts.
+  // A push notification opens the app on every phone at once: 8x for two seconds of every ten. A pool of 20 at 30 ms
+  // does 667/s, which is the ideal. Sheds are allowed in the bursts.
   overload('pool of 20, 30 ms, bursts of 2 s at 8x', {
     workload: { rate: pushRate, steps: () => poolOf(30), poolSize: 20 },
     seconds: 50,
@@ -251,8 +251,8 @@ const OVERLOAD: readonly Scenario[] = [
     ideal: s => (s === 8 || (s >= 20 && s < 25) ? 0 : 800),
     changesAt: [9, 25],
   }),
-  // The same for 15 s, with clients that give up after 2 s and try three more times. 0.7x of 800/s before and after.
-  // Sheds are allowed.
+  // The same pool with one outage of 15 s, and clients that give up after 2 s and try three more times. Before and
+  // after it, 0.7x of 800/s arrive. Sheds are allowed.
   overload('pool of 16, 20 ms, an outage of 15 s with clients that try again', {
     workload: {
       rate: steady(560),
@@ -310,8 +310,8 @@ const OVERLOAD: readonly Scenario[] = [
     seconds: 40,
     ideal: s => coldDone(COLD, (s + 1) * 1000) - coldDone(COLD, s * 1000),
   }),
-  // A pod starts at 0.9x of its pool, and the pool opens its connections one by one every half second, from 2 to 20, 20
-  // ms a query. The ideal is 50/s for each open connection. Sheds are allowed in the first nine seconds.
+  // A pod starts at 0.9x of its pool. The pool opens one connection every half second, from 2 to 20, and a query takes
+  // 20 ms. The ideal is 50/s for each open connection. Sheds are allowed in the first nine seconds.
   overload('a pool that opens 20 connections one by one, at 0.9x', {
     workload: {
       rate: steady(900),
@@ -339,8 +339,8 @@ const OVERLOAD: readonly Scenario[] = [
 ]
 
 const AMPLE: readonly Scenario[] = [
-  // Long polls of a chat: held until there is news, 25 to 30 s, 4100 at once, hardly any CPU. The ideal is the load
-  // offered. No request may be shed.
+  // A chat holds long polls for 25 to 30 s, until there is news. 4100 are open at once and need hardly any CPU. The
+  // ideal is the load offered. No request may be shed.
   ample('long polls of 25 to 30 s, 150/s', {
     workload: { rate: steady(150), steps: random => waits(uniform(random, 25_000, 30_000)) },
     seconds: 60,
@@ -418,8 +418,8 @@ const AMPLE: readonly Scenario[] = [
     },
     seconds: 60,
   }),
-  // A heap of two gigabytes: once in 1500 requests the loop stops for 150 ms; 0.6x otherwise. The ideal is the load
-  // offered. No request may be shed.
+  // A heap of two gigabytes: once in 1500 requests the loop stops for 150 ms. Otherwise the core is at 0.6x. The ideal
+  // is the load offered. No request may be shed.
   ample('3 ms of cpu at 0.6x with pauses of 150 ms for garbage', {
     workload: { rate: steady(200), steps: () => sliced(3, 3), gc: { everyRequests: 1500, pauseMs: 150 } },
     seconds: 60,
@@ -430,8 +430,8 @@ const AMPLE: readonly Scenario[] = [
     workload: { rate: steady(450), steps: () => poolOf(20), poolSize: 10, warmUp: { times: 5, requests: 500 } },
     seconds: 30,
   }),
-  // A cron job sends seventy requests at once every five seconds, next to 50/s. Ten connections of 30 ms have done them
-  // after 210 ms. The ideal is the load offered. No request may be shed.
+  // A cron job sends seventy requests at once every five seconds, next to 50/s. Ten connections of 30 ms finish them
+  // within 210 ms. The ideal is the load offered. No request may be shed.
   ample('pool of 10, 30 ms, seventy at once every 5 s', {
     workload: { rate: nowMs => (nowMs % 5000 >= 2500 && nowMs % 5000 < 2600 ? 800 : 50), steps: () => poolOf(30) },
     seconds: 60,
@@ -447,8 +447,8 @@ const AMPLE: readonly Scenario[] = [
     seconds: 45,
     changesAt: [12, 36],
   }),
-  // A ledger that syncs to disk, 6 ms a group plus 0.1 ms per entry. Groups grow with the load. 1500/s arrive of the
-  // many thousand that it could do, and the core is at 0.4x. The ideal is the load offered. No request may be shed.
+  // A ledger that syncs to disk, 6 ms a group plus 0.1 ms per entry. Groups grow with the load. It could do many
+  // thousand per second; 1500/s arrive, and the core is at 0.4x. The ideal is the load offered. No request may be shed.
   ample('writes that share one sync of the disk, 1500/s', {
     workload: {
       rate: steady(1500),

@@ -201,7 +201,8 @@ export class Instance<R extends InstanceRequest> {
 
   /** The value of the metric meltproof_load_ratio; 0 without a gate. */
   load(nowMs: number): number {
-    return this.#meter?.load(nowMs, this.#gate!.knownLimit) ?? 0
+    const meter = this.#meter
+    return meter === undefined ? 0 : meter.utilisation(nowMs, this.#gate!.knownLimit) * meter.demand(nowMs)
   }
 
   /** The figures for balancers, as ProcessGate reports them; undefined without a gate. */
@@ -306,6 +307,7 @@ export class Instance<R extends InstanceRequest> {
       this.#watching = false
       if (this.#gate!.queued === 0) return
       this.#reclaimPermits()
+      this.#gate!.wakeUp(this.loop.nowMs)
       this.#watch()
     })
   }

@@ -90,7 +90,7 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 60,
   }),
   // A gateway in front of language models that starts with expired keys: its first twenty or so answers are 401. Then
-  // 60/s of 5 to 30 s. From 15 s on the quota is spent for half of every ten seconds, and two of three are answered 429
+  // 60/s take 5 to 30 s. From 15 s on the quota is spent for half of every ten seconds, and two of three get status 429
   // after 30 ms. No request may be shed; none can be in time.
   enough('a gateway that begins with 401, 60/s of 5 to 30 s, and two of three 429 now and then', {
     workload: onePath(
@@ -108,7 +108,7 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 60,
     ideal: () => 0,
   }),
-  // A feed with 1,000 subscribers, held until there is news every 20 s. Then all are answered at once (0.3 ms) and ask
+  // A feed holds 1,000 long polls until there is news, every 20 s. Then it answers all at once (0.3 ms), and they ask
   // again. Next to them are 100/s of posts on the same path, 2 ms. The burst is 0.7 s of work. No request may be shed.
   enough('news every 20 s for 1,000 long polls, beside 100/s of 2 ms', {
     workload: {

@@ -37,7 +37,7 @@ export function onePath(path: string, ...operations: Operation[]): Pick<Workload
 export const burns = (ms: number): Step[] => (ms > 5 ? sliced(ms, Math.ceil(ms / 5)) : [{ cpu: ms }])
 /** Waits for something with unlimited capacity. */
 export const awaits = (ms: number): Step[] => [{ cpu: 0.15 }, { wait: ms }, { cpu: 0.1 }]
-/** Holds a place of a named pool. */
+/** Holds a place of a named pool for `ms`. */
 export const holds = (of: string, ms: number | ((nowMs: number) => number)): Step[] => [
   { cpu: 0.1 },
   { pool: ms, of },
@@ -54,7 +54,7 @@ export function normal(random: Random): number {
 export const lognormal = (random: Random, median: number, sigma: number): number =>
   median * Math.exp(sigma * normal(random))
 
-/** Pareto between two bounds. */
+/** Draws from a Pareto distribution between two bounds. */
 export function pareto(random: Random, least: number, most: number, tail: number): number {
   const u = random.next()
   return least / (1 - u * (1 - (least / most) ** tail)) ** (1 / tail)

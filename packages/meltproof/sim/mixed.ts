@@ -69,7 +69,7 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 40,
   }),
   // A gateway in front of language models: 40/s that wait 2 to 60 s (lognormal, median 8 s), and from 10 to 40 s
-  // another 15/s with an expired key, which are answered 401 at once. The process idles. No request may be shed; none
+  // another 15/s with an expired key, which get status 401 at once. The process idles. No request may be shed; none
   // can be in time.
   enough('a model gateway, 40/s of 2 to 60 s, and 15/s of 401 for half a minute', {
     workload: onePath(
@@ -84,7 +84,7 @@ const ENOUGH: readonly Scenario[] = [
     ideal: () => 0,
   }),
   // An updates endpoint: it answers at once (3 ms of CPU) when there is news, and otherwise holds the request for 25 s.
-  // 200/s and 30/s: 750 are held in the end, and the core is 0.6 busy. No request may be shed.
+  // 200/s are answered and 30/s held, so 750 are open in the end. The core is 0.6 busy. No request may be shed.
   enough('30/s of long polls of 25 s beside 200/s of 3 ms', {
     workload: onePath(
       '/updates',
@@ -141,8 +141,8 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 40,
     ideal: s => (s % 8 === 0 && s > 0 ? 48 : 2),
   }),
-  // A client library with a bug sends 1,000/s of malformed calls for 20 s, answered 400 after 0.15 ms, next to 50/s
-  // that wait 400 ms and 50/s that wait 2 s. The core is a quarter busy. No request may be shed.
+  // A client library with a bug sends 1,000/s of malformed calls for 20 s. Each gets status 400 after 0.15 ms, next to
+  // 50/s that wait 400 ms and 50/s that wait 2 s. The core is a quarter busy. No request may be shed.
   enough('1,000/s of 400 for 20 s beside 50/s of 400 ms and 50/s of 2 s', {
     workload: onePath(
       '/rpc',
@@ -153,8 +153,8 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 45,
     ideal: () => 50,
   }),
-  // The backend refuses connections from 10 to 20 s: each request is answered 503 after 1 ms, and its client tries
-  // three more times. Otherwise it holds one of ten connections for 50 ms, at 0.75x. No request may be shed.
+  // The backend refuses connections from 10 to 20 s: each request gets status 503 after 1 ms, and its client tries
+  // three more times. At other times it holds one of ten connections for 50 ms, at 0.75x. No request may be shed.
   enough('a backend that refuses for 10 s, quick 503 and three retries, at 0.75x', {
     workload: {
       ...onePath(

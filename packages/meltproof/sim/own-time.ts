@@ -1,6 +1,6 @@
 /**
  * The time that a request takes on an otherwise idle service, and when its answer is late. A request that takes longer
- * than the SLO by itself is late when other requests delay it by another SLO: one of 5 s is late after 6 s.
+ * than the SLO by itself is late when other requests delay it by another SLO. With 1 s, one of 5 s is late after 6 s.
  */
 import type { Step } from './workload.ts'
 

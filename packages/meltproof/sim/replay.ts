@@ -17,7 +17,7 @@ import { HEAD_SHARE } from './instance.ts'
 import { type SimResult, simulate } from './service.ts'
 import type { Step, Workload } from './workload.ts'
 
-/** The load generator sent requests up to this much late, ms, and the recording does not say how late each was. */
+/** The load generator sent requests up to this late, ms. The recording does not say how late each one was. */
 const LATE_MS = 1
 
 /**

@@ -24,7 +24,7 @@ export const steady =
   () =>
     rate
 
-/** Linear between the two times. */
+/** Interpolates linearly from `from` at `fromMs` to `to` at `toMs`, and is constant before and after. */
 export const between = (nowMs: number, fromMs: number, toMs: number, from: number, to: number): number =>
   from + (to - from) * Math.min(1, Math.max(0, (nowMs - fromMs) / (toMs - fromMs)))
 

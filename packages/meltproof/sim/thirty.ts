@@ -9,7 +9,7 @@
  * than a second is never good.
  *
  * Where no request may be shed (`AMPLE`), a server without admission answers all of them in time, or as soon as the
- * handler's dependency does.
+ * handler's dependency does. `3x` means three times the capacity of the scarce resource.
  */
 import { cpuQuota } from './core.ts'
 import { EventHeap } from './event-heap.ts'
@@ -141,14 +141,14 @@ const geocode = (): Step[] => {
   return [{ cpu: 0.1 }, attempt, attempt, attempt, { cpu: 0.1 }]
 }
 
-/** Bodies of 2 MB: 3 ms of CPU, plus 1 % for each request in memory. */
+/** A request with a body of 2 MB: 3 ms of CPU, plus 1 % for each request in memory. */
 const withBody = (): Step[] => {
   const cpu = 1.5 * (1 + bodies.enter() / 100)
   return [{ cpu }, { wait: 100 }, { cpu }, { pool: () => bodies.leave() }]
 }
 /**
- * Throughput of a full core with the fewest in service: x/s of 3 (1 + n / 100) ms. n is the 0.1 x that wait, plus two
- * for the core.
+ * Throughput x, per second, of a full core with as few requests in memory as possible. Each costs 3 (1 + n / 100) ms.
+ * n, the number in memory, is the 0.1 x that wait 100 ms, plus two at the core.
  */
 const bodiesServed = (rate: number): number => {
   const perRequest = 3 * 1.02 + PARSE - SHED
@@ -173,8 +173,8 @@ const advertRate = (nowMs: number): number =>
   nowMs < 30_000 ? between(nowMs, 10_000, 13_000, 20, 1800) : between(nowMs, 30_000, 34_000, 1800, 20)
 const reconnectRate = (nowMs: number): number => (nowMs % 20_000 >= 10_000 && nowMs % 20_000 < 12_000 ? 900 : 100)
 
-// 3 ms of CPU that take six times as long at first. A third of the excess is left after 250 requests. 1300/s, four
-// tries each.
+// 3 ms of CPU that take six times as long at first. A third of the excess is left after 250 requests. 1300/s
+// arrive, and clients send each request up to four times.
 const RESTART: Cold = { times: 6, requests: 250, ms: 3, rate: 4 * 1300 }
 
 const FEEDS = 40 / 0.1025
@@ -199,8 +199,8 @@ const OVERLOAD: readonly Scenario[] = [
     ideal: () => 800,
   }),
   // The same kind of cluster loses most of its nodes for 15 s, and its knee falls from 40 to 12; 25 ms a query. 800/s
-  // arrive. The ideal is 1600/s, and 480/s with fewer nodes. Sheds are allowed only then. No single limit suits both
-  // (93 % at most); one that follows the knee reaches 99 %.
+  // arrive. The ideal is 1600/s, and 480/s with fewer nodes. Sheds are allowed only then. A fixed limit reaches at most
+  // 93 % of the ideal, one that follows the knee 99 %.
   overload('knee of 40, 25 ms, that is 12 from 15 to 30 s, 800/s', {
     workload: {
       rate: steady(800),
@@ -213,8 +213,8 @@ const OVERLOAD: readonly Scenario[] = [
     changesAt: [15, 30],
   }),
   // A model server is scaled by its load: one replica with a knee at 10 (50 ms), one more every 15 s, four in the end.
-  // 700/s arrive. The ideal is 200/s per replica. Sheds are allowed until the fourth is up. No single limit suits one
-  // replica and four (88 % at most); a limit of eleven for each reaches 97 %.
+  // 700/s arrive. The ideal is 200/s per replica. Sheds are allowed until the fourth is up. A fixed limit reaches
+  // at most 88 % of the ideal, a limit of eleven per replica 97 %.
   overload('knee of 10, 50 ms, and ten more every 15 s, 700/s', {
     workload: {
       rate: steady(700),
@@ -309,7 +309,7 @@ const OVERLOAD: readonly Scenario[] = [
   }),
   // Flash sale: seven orders of ten are for one article and lock its row for 10 ms (100/s). Each holds one of twenty
   // connections while it waits for the row, and the path is the same for all. The ideal is 100 / 0.7, 143/s of 400/s:
-  // more only fill the pool with orders that wait for the row. Sheds are allowed.
+  // admitting more only fills the pool with orders that wait for the row. Sheds are allowed.
   overload('one row is locked by seven orders of ten, 400/s over a pool of 20', {
     workload: {
       rate: steady(400),
@@ -445,9 +445,9 @@ const OVERLOAD: readonly Scenario[] = [
   }),
   // Three routes and two scarce resources: a feed over a pool of 40 (100 ms), pages that burn 25 ms in slices of 2.5
   // (60/s, 1.8x of the rest of the core), and a ping that burns 0.2 ms (300/s). The loop frees a connection one slice
-  // late: 40 / 102.5 ms, of 700 feeds a second. The ideal is all pings, those feeds, and pages with the rest of the
-  // core. Sheds of feeds and pages are allowed. No single limit for all reaches it: perfect admission limits each by
-  // its path.
+  // late, so the pool serves 390 of 700 feeds a second (40 / 102.5 ms). The ideal is all pings, those feeds, and pages
+  // with the rest of the core. Sheds of feeds and pages are allowed. No single limit for all reaches it: perfect
+  // admission limits each by its path.
   overload('a feed at 1.8x of its pool beside pages at 1.8x of the core and pings', {
     workload: {
       ...kindsOf(

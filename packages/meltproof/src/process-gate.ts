@@ -154,6 +154,7 @@ export class ProcessGate<E extends Admitted<E>> {
     if (!failOpen.isOpen) failOpen.guard(() => this.#reclaim(nowMs))
     const { inflight, queued } = admission
     const knownLimit = quietly(() => admission.knownLimit)
+    const [utilisation, demand] = [load.utilisation(nowMs, knownLimit), load.demand(nowMs)]
     return {
       inflight,
       stragglers: quietly(() => admission.uncounted) ?? 0,
@@ -163,9 +164,9 @@ export class ProcessGate<E extends Admitted<E>> {
       admitted,
       shed: { ...sheds.counts },
       pressure: load.pressure(nowMs),
-      utilisation: load.utilisation(nowMs, knownLimit),
-      demand: load.demand(nowMs),
-      load: load.load(nowMs, knownLimit),
+      utilisation,
+      demand,
+      load: utilisation * demand,
       limitKnown: knownLimit !== undefined && !failOpen.isOpen,
     }
   }

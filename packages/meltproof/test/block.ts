@@ -1,4 +1,4 @@
-/** Keeps the event loop from turning. */
+/** Blocks the event loop for `ms`. */
 import { now } from '../src/clock.ts'
 
 export function block(ms: number): void {

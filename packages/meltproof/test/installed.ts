@@ -1,4 +1,4 @@
-/** Programs that Debian packages. Where one is missing its tests are skipped and name the package; in CI they fail. */
+/** Programs from Debian packages. If one is missing, its tests are skipped with the package's name; in CI they fail. */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

@@ -404,7 +404,7 @@ describe('a client request', () => {
       const request = http.get({ port, host: '127.0.0.1' })
       assert.equal(given, request)
       const authority = bySymbol(request, 'kAuthority')
-      // Before Node 24 it has no authority, and the Host header has it instead.
+      // Before Node 24 the request has no authority, and its Host header has the value instead.
       if (NODE >= 24 || authority !== undefined) assert.equal(authority, `127.0.0.1:${port}`)
       const [response] = await once(request, 'response')
       response.resume()

@@ -1,4 +1,4 @@
-/** Runs and calls at their gate: work without a permit, and waiting work that fails to get one. */
+/** The gate of limiter() runs and outbound calls: work without a permit, and waiting work that fails to get one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GATE_TUNING } from '../src/admission/gate.ts'

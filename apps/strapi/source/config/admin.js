@@ -1,4 +1,4 @@
-// Without the admin panel, which would have to be built: the service alone.
+// Serves only the API, because the admin panel would have to be built first.
 module.exports = {
   serveAdminPanel: false,
   autoOpen: false,

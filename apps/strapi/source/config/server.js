@@ -1,4 +1,4 @@
-// Strapi looks for its folder of uploads before it runs any code of the app but this.
+// Strapi needs its uploads folder before it runs any other code of the app.
 require('node:fs').mkdirSync(`${process.env.DATA}/public/uploads`, { recursive: true })
 
 module.exports = {

@@ -1,4 +1,4 @@
-// Before the service starts: what the public may do, two hundred articles, and a file worth 20 s of downloading.
+// Before the service starts, grants public permissions, creates 200 articles and a file that takes 20 s to download.
 const { writeFileSync } = require('node:fs')
 
 const ACTIONS = [

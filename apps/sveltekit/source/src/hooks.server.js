@@ -4,5 +4,5 @@ export async function handle({ event, resolve }) {
   return response
 }
 
-/** Without it every error on purpose is printed with its stack. */
+/** Without this hook, SvelteKit prints the stack of every error that a route throws on purpose. */
 export const handleError = ({ status, message }) => ({ status, message })

@@ -38,7 +38,7 @@ const OLD = `
 
 /** Comes before every id. */
 const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000'
-/** With LIMIT, each walker costs one look into the index, however many positions it has. */
+/** With LIMIT, each walker costs one index lookup, however many positions it has. */
 const WALKERS = `
   SELECT id, coalesce((SELECT true FROM positions WHERE walker = id LIMIT 1), false) AS walks
   FROM walkers WHERE id > $1 ORDER BY id LIMIT ${MOST_WALKERS}`

@@ -73,7 +73,7 @@ function pageOf(rows: readonly Row[], after: number): { next: number | null; sho
   return { next: lastStep, shown: rows.filter(row => row.step < lastStep) }
 }
 
-/** Times of the first and the last position; null if there are none. Takes two looks into the index. */
+/** Times of the first and the last position; null if there are none. Takes two index lookups. */
 export async function span(pool: Pool): Promise<{ first: number | null; last: number | null }> {
   const { rows } = await pool.query<{ first: number | null; last: number | null }>(`
     SELECT (extract(epoch FROM min(at)) * 1000)::float8 AS first, (extract(epoch FROM max(at)) * 1000)::float8 AS last

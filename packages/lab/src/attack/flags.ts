@@ -4,7 +4,7 @@ import type { Given, TlsFlags } from '../option-values.ts'
 import type { Expectation } from './expectation.ts'
 
 export const DEFAULTS = {
-  /** Ten seconds are long enough for a p99 over a thousand requests at a modest rate. */
+  /** At 100 requests per second, ten seconds give a p99 over a thousand requests. */
   duration: '10s',
   /** The rate per second when neither --rate nor --users is given. */
   rate: 50,

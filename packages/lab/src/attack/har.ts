@@ -10,7 +10,7 @@ const ours = (name: string): boolean =>
   isReserved(name) ||
   ['host', 'keep-alive', 'proxy-connection', 'te'].includes(name.toLowerCase())
 
-/** `skipped`: entries that are not HTTP requests, as `data:` and `wss:`. @throws Error that names the entry, from 1 */
+/** `skipped`: entries that are not HTTP, such as `data:`. @throws Error that names the entry, counted from 1 */
 export function parseHar(text: string): { targets: (LoadTarget & { readonly entry: number })[]; skipped: number } {
   // Some Windows tools write a byte order mark.
   const har = JSON.parse(text.replace(/^\ufeff/, '')) as unknown

@@ -16,7 +16,7 @@ export interface JourneyFile {
 
 /** The engine keeps separate figures for up to this many targets, and each step is a target. */
 const MOST_STEPS = 20
-/** Default maximum of concurrent journeys: each takes a few hundred bytes, and a connection while it waits. */
+/** Default maximum of concurrent journeys: each takes a few hundred bytes, and a connection while a request waits. */
 const AT_ONCE = 10_000
 const MOST_AT_ONCE = 1_000_000
 
@@ -40,7 +40,7 @@ function within<T>(place: string, read: () => T): T {
 }
 
 /**
- * `origin` replaces that of the file for every step. `headers` are added to steps that lack them.
+ * `origin` replaces the `origin` in the file. `headers` are added to steps that do not set them.
  * @throws UserError that names the file and the place
  */
 export function parseJourney(

@@ -7,7 +7,7 @@ import { formatCount } from '../report/format.ts'
 import { UserError } from '../user-error.ts'
 import { plural } from '../words.ts'
 
-/** No core sends this many: the most measured was 193,000/s, with the smallest requests and without a schedule. */
+/** Requests per second that no core sends. At most 193,000/s were measured: smallest requests, without a schedule. */
 const MOST_PER_CORE = 250_000
 /** Approximate number of files that Node and the lab have open anyway. */
 const OTHER_FILES = 50
@@ -53,7 +53,7 @@ export function thisMachine(): Machine {
   }
 }
 
-/** Empty if it cannot be read, as on other systems. */
+/** Returns an empty text if the file cannot be read, as on systems other than Linux. */
 function contentOf(file: string): string {
   try {
     return readFileSync(file, 'utf8')

@@ -6,7 +6,7 @@
  */
 export type Severity = 'melts' | 'warning'
 
-/** Findings appear in this order, what melts an app first. A remedy has at most 68 characters. */
+/** Findings appear in this order: first the causes that melt an app. A remedy has at most 68 characters. */
 export const CAUSES = {
   'loop-held': { severity: 'melts', remedy: 'do it in a worker thread, in slices, or with the asynchronous API' },
   'fetch-unbounded': {

@@ -1,10 +1,10 @@
 /** The facts that the observer inside a process writes down and the lab reads. Types only. */
 import type { Cause } from './causes.ts'
 
-/** The lab sets the phase; the observer reports the phase on which it acts. */
+/** The lab sets the phase; each observer reports the phase that it has entered. */
 export type Phase = 'start' | 'alone' | 'together' | 'end'
 
-/** Counts one cause for one thing, one place and one path. */
+/** The number of times that one cause was observed for one resource, at one place in the code, for one path. */
 export interface Tally {
   readonly cause: Cause
   /** A host, pool or stream. */

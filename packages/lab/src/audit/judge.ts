@@ -27,12 +27,12 @@ export interface Shutdown {
 /** With fewer sequential requests, a path is not judged. */
 export const LEAST_REQUESTS = 5
 /**
- * A function with this many stalls, for this share of the path's time, is judged: a single stall may be a compilation.
+ * A `loop-held` finding needs this many stalls and this share of the path's time: a single stall may be a compilation.
  */
 const LEAST_HOLDS = 3
 const LEAST_SHARE = 0.1
 /**
- * A path with at least this many log writes per request makes them as part of its usual work; fewer are occasional
+ * A path with at least this many log writes per request logs as part of its usual work; fewer are occasional
  * warnings.
  */
 const WRITES_PER_REQUEST = 0.1

@@ -27,7 +27,7 @@ export class Observed {
     }
   }
 
-  /** The variables with which a command is observed. */
+  /** The environment variables that load the observer into a command. */
   get env(): Readonly<Record<string, string | undefined>> {
     const file = path.join(import.meta.dirname, 'observer', `main${path.extname(import.meta.filename)}`)
     // This option comes first, so that the observer also sees modules that other preloads load.

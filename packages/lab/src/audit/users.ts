@@ -8,7 +8,7 @@ import { type Ask, ask } from '../launch/wait-until-listening.ts'
 const THINK_MS = 10
 /** Pause after a failure, ms: users must not retry as fast as a dead server refuses. */
 const FAILED_MS = 100
-/** Successive requests for one path: a queue of this path alone shows only when its requests overlap. */
+/** Successive requests to one path: a queue that only this path uses fills only if its requests overlap. */
 const IN_A_ROW = 3
 const TIMEOUT_MS = 10_000
 

@@ -16,7 +16,7 @@ import { labVersion } from './lab-version.ts'
 import { keepElsewhere, writeText } from './user-files.ts'
 
 /**
- * Tries every destination. There is at least one run, as a run that was stopped is among them.
+ * Tries every destination. `runs` is never empty, because it includes a run that was stopped.
  * @throws UserError that says where the figures are if one could not be written
  */
 export async function deliver(runs: readonly AttackRun[], startedAt: string, flags: Flags): Promise<void> {

@@ -165,7 +165,7 @@ async function inTurns(a: string, b: string, flags: Flags): Promise<void> {
       show(cores === undefined ? { ...found, remarks: [...found.remarks, UNPINNED] } : found, flags)
     }
   } catch (error) {
-    // For a run that ended early, the reason matters most.
+    // If the run ended early, that reason is thrown instead of this error.
     failure ??= error
   }
   if (failure !== undefined) throw failure

@@ -89,8 +89,8 @@ export async function runScenarios(
 type PartialRun = Pick<RunOptions, 'resumed' | 'onCheckpoint'> & { forget(): void }
 
 /**
- * Stores what a run with --keep has measured so far in a file next to its result, so that the run can be resumed. What
- * another form (with other durations) or an older script has measured is not used.
+ * Stores what a run with --keep has measured so far in a file next to its result, so that the run can be resumed.
+ * Measurements of another form (with other durations) or of an older script are not used.
  */
 export function partialRun(file: string, { name, resumes }: Scenario<unknown>, form: Form): PartialRun {
   const script = scriptDigest(name)

@@ -15,7 +15,7 @@ export function resultOf(name: string, document: AttackDocument): Result {
   return { name, figures: readRun(document), document }
 }
 
-/** A property of a result by name, and as text if its JSON is not readable. */
+/** The name of a property, its value, and a function that words the value if its JSON is hard to read. */
 type Part = readonly [
   what: string,
   read: (document: AttackDocument) => unknown,

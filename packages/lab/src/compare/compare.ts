@@ -94,7 +94,7 @@ function inOrder({ results }: Side): Result[] {
 
 const startMs = ({ document }: Result): number => Date.parse(document.startedAt)
 
-/** The doubt about the whole run. Lateness is excluded: it widens the intervals of figures instead. */
+/** The doubt about the whole run. Lateness and freezes are excluded: they widen the intervals of figures instead. */
 function doubtOf({ document }: Result): DoubtCode | undefined {
   return document.certificate.doubts.find(code => code !== 'late' && code !== 'frozen')
 }

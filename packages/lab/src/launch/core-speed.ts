@@ -25,7 +25,7 @@ export interface SpeedWatch {
 const probe = path.join(import.meta.dirname, `core-speed-probe${path.extname(import.meta.filename)}`)
 
 /**
- * A process without a dedicated core has no speed that could be watched. The watch costs about 0.3 % of the core.
+ * Without a dedicated core, no speed is measured. The watch costs about 0.3 % of the core.
  * `onLost` is called if the watch ends before `stop`: no further speed is known then.
  */
 export function watchSpeed(core: number | undefined, onLost: () => void = () => {}): SpeedWatch {

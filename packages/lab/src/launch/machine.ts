@@ -32,7 +32,7 @@ export function describeMachine(): Machine {
 /** The example apps spin this many iterations per millisecond of work; apps/busy.js explains why the lab sets it. */
 export const spinVariable = 'MELTLAB_SPIN_PER_MS'
 
-/** Uses the server's core, and a process like the apps. A second calibration shows whether the speed has changed. */
+/** Runs on the server's core, in a process like the apps. A second calibration shows whether the speed has changed. */
 export async function calibrateSpin(core: number | undefined): Promise<number> {
   const script = fileURLToPath(new URL('../../apps/calibrate.js', import.meta.url))
   const [program, ...args] = pinned([process.execPath, script], core)

@@ -24,7 +24,7 @@ export class Relay {
 
   private constructor(to: Address) {
     this.#to = to
-    // Such as EMFILE: the client waits, as it would in the dependency's own backlog.
+    // After an error such as EMFILE the client waits, as it would in the dependency's own backlog.
     this.#server.on('error', () => {})
   }
 

@@ -61,8 +61,8 @@ export function liveScenario({ options, onServing, ending, skipping }: LiveParts
 type Again = Pick<NonNullable<LiveMeasured['capacity']>, 'after' | 'whyNoAfter' | 'isSteady'>
 
 /**
- * Measures on newly started processes, because the others may still work off a backlog. An app that does not start or
- * answer again must not cost the results.
+ * Measures on newly started processes, because the others may still work off a backlog. If the app does not start or
+ * answer again, the results remain without this capacity.
  */
 async function capacityAfter(
   context: Context,

@@ -5,7 +5,7 @@ import { Fifo } from './fifo.ts'
 
 /** Time for the server to close a connection that is no longer needed; longer than the margin below. */
 const LINGER_MS = 1500
-/** A server may close a connection when its Keep-Alive timeout ends, so the last second or half is not used. */
+/** A server may close a connection as its Keep-Alive timeout ends: its last second, or half if less, is not used. */
 const LEAVE_BEFORE_MS = 1000
 /** Interval of the check for slow connects while the standing set opens. */
 const LOOK_EVERY_MS = 20
@@ -28,7 +28,7 @@ export class ConnectionPool {
   readonly #connecting = new Set<Connection>()
   readonly #closing = new Set<Connection>()
   #open = 0
-  /** Connections begun for the standing set: at most its size, because a server may close each at once. */
+  /** Attempts to open the standing set: at most its size, so that a server that closes each at once gets no more. */
   #begun = 0
   #toReplace = 0
   #lastReplace = 0

@@ -4,7 +4,7 @@
  *
  * Node's loop sleeps only for whole milliseconds, and a sleep of the operating system ends 50 to 80 us late. So:
  *   - far from the next send (> 4 ms): a timer, 2 ms short of it. Answers wake the loop at once.
- *   - nothing to expect: Atomics.wait up to 0.1 ms before the send, then turns of the loop (1.5 us each).
+ *   - nothing to expect: Atomics.wait until 0.1 ms before the send, then turns of the loop (1.5 us each).
  *   - answers to expect: turns of the loop, with naps if the nap is too short to show in the figures (2 % of how long
  *     answers take), if idle turns would cost more than the work (from 20,000/s), or if another thread wants this core
  *     (`CoreSharing`), perhaps the server.
@@ -33,7 +33,7 @@ const YIELDING_NAP_MS = 0.2
 
 export interface Outlook {
   readonly due: number
-  /** There is work for the very next turn. */
+  /** True if there is work for the next turn, so that this turn must not wait. */
   readonly urgent: boolean
   /** Requests wait for a connection, so an answer that is read late delays one of them. */
   readonly behind: boolean

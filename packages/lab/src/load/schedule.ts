@@ -1,8 +1,8 @@
 /**
  * Computes when requests are due, from the schedule and its seed. Pure: it knows no clock and no thread.
  *
- * Let R(t) be the number of arrivals expected until t. Arrivals are placed at numbers of expected arrivals, and the
- * inverse of R gives their times:
+ * Let R(t) be the number of arrivals expected until t. Each arrival is due when R reaches a certain value, so the
+ * inverse of R gives its time:
  *
  *   even:     arrival k is due at R^-1(k + 1/2)      k = 0, 1, ... while k + 1/2 <= R(end)
  *   poisson:  arrival k is due at R^-1(E0 + ... + Ek), every Ei drawn from the exponential distribution of mean 1
@@ -12,7 +12,7 @@
  *   constant rate r:           s = r t                      t = s / r
  *   ramp from a to b over T:   s = a t + (b - a) t^2 / 2T   t = 2 s / (a + sqrt(a^2 + 2 (b - a) s / T))
  *
- * This form of the root is also exact for b close to a, and for a = 0. The half makes the count R(end) rounded.
+ * This form of the root is also exact for b close to a, and for a = 0. The 1/2 makes the count R(end), rounded.
  * Arrival k belongs to worker k mod n.
  */
 import type { LoadPlan, Phase, Schedule } from './plan.ts'

@@ -96,7 +96,7 @@ export const hideFields = (url: string): { readonly hidden: string; restore(text
 }
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
-/** Coprime to the number of words, so each number has its own word; near the golden ratio of that number. */
+/** Coprime to the number of words, so that no two requests share a word; about 0.618 times the number of words. */
 const SPREAD = 3_355_617_900_001n
 const ALL_WORDS = BigInt(LETTERS.length) ** BigInt(NINE)
 

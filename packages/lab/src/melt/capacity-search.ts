@@ -48,7 +48,7 @@ function stillGrowing(doubled: readonly Probe[]): boolean {
   return recent > before * (1 + growth)
 }
 
-/** The fewest users within a third of `growth` of the best goodput: more users would only wait. */
+/** The probe with the fewest users within a third of `growth` of the best goodput: more users would only wait. */
 function smallestNearPeak(probes: readonly Probe[]): Probe {
   const peak = Math.max(...probes.map(probe => probe.goodput))
   const near = probes.filter(probe => probe.goodput >= peak * (1 - growth / 3))

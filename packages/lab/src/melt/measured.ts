@@ -30,7 +30,7 @@ export interface MeltSetup {
   readonly window: Window
 }
 
-/** A load that the app can serve, a spike (a multiple of the capacity) with retrying clients, the first load again. */
+/** A load that the app can serve, then a spike (a multiple of capacity) with retrying clients, then the first load. */
 export interface RecoveryShape {
   readonly beforeS: number
   readonly spike: number

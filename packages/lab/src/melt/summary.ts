@@ -32,7 +32,7 @@ export const NEARLY_ALL = 0.99
 export const isWell = (second: SecondResult | undefined): boolean =>
   second !== undefined && second.goodput >= NEARLY_ALL * second.offered
 
-/** The whole seconds that count. With the SLO as `afterMs`, the end of the load does not help a long queue. */
+/** The whole seconds that count. With the SLO as `afterMs`, their good answers arrive before the load ends. */
 export function windowOf(durationMs: number, afterMs = 0): Window {
   return { from: steadyFromSecond, to: Math.floor((durationMs - afterMs) / 1000) }
 }

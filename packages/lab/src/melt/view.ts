@@ -78,7 +78,7 @@ const kept = (row: Kept): string => `${formatRate(row.goodput)} good answers a s
 const ofPossible = (row: Kept): string =>
   `${formatPercent(keptOf(row))} of ${keptOf(row) > row.ofCapacity ? 'the load' : 'what it can do'}`
 
-/** A range if the generator may have caused part of it. */
+/** A latency in words; a range if the generator may have caused part of it. */
 const admitted = ({ admittedMs, doubtedMs }: Pick<Row, 'admittedMs' | 'doubtedMs'>, figure: 'p50' | 'p99'): string => {
   const [most, own] = [admittedMs[figure], doubtedMs?.[figure] ?? 0]
   return most === null || own === 0 ? formatMs(most) : `${formatMs(Math.max(0, most - own))} to ${formatMs(most)}`

@@ -69,7 +69,7 @@ export class RunningNumbers {
   }
 }
 
-/** Splits a stream of text into lines. It stores only the beginning of an endless line. */
+/** Splits a stream of text into lines. Of a line that is too long, it stores only the beginning. */
 export class BoundedLines {
   readonly #onLine: (line: string) => void
   readonly #longest: number

@@ -2,6 +2,7 @@
 import { performance } from 'node:perf_hooks'
 import { readCores } from './core-times.ts'
 import { every } from './every.ts'
+import type { ProcessRow } from './proc-stat.ts'
 import { processTree } from './process-tree.ts'
 
 /** Unit: cores. */
@@ -29,13 +30,16 @@ export function watchForeign(cores: readonly number[]): {
   stop(): Promise<Foreign | undefined>
 } {
   const readings: Reading[] = []
+  let before: readonly ProcessRow[] = []
+  let lostMs = 0
   const take = async (): Promise<void> => {
     const all = await readCores()
     if (all === undefined) return
     const own = await processTree(process.pid)
+    lostMs += lostBetween(before, own)
+    before = own
     const busyMs = cores.reduce((sum, core) => sum + (all[core]?.busyMs ?? 0), 0)
-    // The time of ended children is included, so it never decreases.
-    const ownMs = own.reduce((sum, { cpuMs, reapedMs = 0 }) => sum + cpuMs + reapedMs, 0)
+    const ownMs = lostMs + own.reduce((sum, row) => sum + usedMs(row), 0)
     readings.push({ atMs: performance.now(), busyMs, ownMs })
   }
   const readingOn = every(intervalMs, take)
@@ -47,6 +51,23 @@ export function watchForeign(cores: readonly number[]): {
       return foreignOf(readings)
     },
   }
+}
+
+/** CPU time of a process and of the ended children that it has waited for, ms. */
+const usedMs = ({ cpuMs, reapedMs = 0 }: ProcessRow): number => cpuMs + reapedMs
+
+/**
+ * CPU time, ms, of processes that ended between two readings of the tree and for which no process of the tree waited,
+ * because their parent ended too. Otherwise it is in the `reapedMs` of an ancestor. Pure.
+ */
+export function lostBetween(before: readonly ProcessRow[], after: readonly ProcessRow[]): number {
+  const living = new Map(after.map(row => [row.pid, row]))
+  let lostMs = 0
+  for (const row of before) {
+    const now = living.get(row.pid)
+    lostMs += now === undefined ? usedMs(row) : (row.reapedMs ?? 0) - (now.reapedMs ?? 0)
+  }
+  return Math.max(0, lostMs)
 }
 
 /** An interval that is too short, such as the last, counts only for the mean. Pure. */

@@ -1,4 +1,4 @@
-/** Formats numbers for people, equally in the terminal, the report and the picture. Pure. */
+/** Formats numbers for people, in the same way in the terminal, the report and the picture. Pure. */
 import type { Unit } from './result.ts'
 
 /** Such as 0.4, 19.5, 195 or 1,950. */
@@ -7,7 +7,7 @@ export function formatRate(rate: number): string {
   return grouped(rate.toFixed(digits))
 }
 
-/** A dash without a figure, as for all that may be null. */
+/** A dash for null, as in every function here that accepts null. */
 export function formatCount(count: number | null): string {
   return count === null ? '–' : grouped(count.toFixed(0))
 }

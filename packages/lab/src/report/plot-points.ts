@@ -36,7 +36,7 @@ function onePanel(
   const ys = [...all.map(point => point.y), ...drawn.panels.map(panel => panel.ideal.value)]
   const y = scaleOf(drawn.y, ys, frame.bottom, frame.top)
   const xs = all.flatMap(point => (point.x === null ? [] : [point.x]))
-  // Half of the lowest value is included, so that each point has a corner to its left.
+  // Half of the lowest value is included, so that the shaded corner has room to the left of every point.
   const values = [Math.min(...xs, Number.MAX_VALUE) / 2, ...xs].filter(() => xs.length > 0)
   const hasNone = own.some(point => point.x === null)
   const x = scaleOf(drawn.x, values, frame.left, right - (hasNone ? ROOM_FOR_NONE : 0))

@@ -113,7 +113,7 @@ export interface Standing {
   readonly arm: string
   /** Such as `melts at 2x`. */
   readonly says: string
-  /** Good and bad have a colour and a sign; `none` means no verdict, in grey. */
+  /** Each tone has a colour and a sign; `none` means no verdict, in grey. */
   readonly tone: 'good' | 'fair' | 'bad' | 'none'
   /** The most important figure, such as `177/s`, and its meaning. */
   readonly figure: string

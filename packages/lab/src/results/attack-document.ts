@@ -1,4 +1,4 @@
-/** The JSON of a load run (schema/attack.json). Latencies are whole histograms, so that runs can be added. Pure. */
+/** The JSON of a load run (schema/attack.json). Latencies are whole histograms, so that runs can be merged. Pure. */
 import { createHash } from 'node:crypto'
 import { byKind, latenciesOf } from '../load/added.ts'
 import { Histogram, type HistogramData } from '../load/histogram.ts'

@@ -112,7 +112,7 @@ function estimateTable({ estimates }: BlameMeasured): Table {
   }
 }
 
-/** Without standings until every cause was measured. */
+/** Returns no standings before every cause was measured. */
 function judged(measured: BlameMeasured, bad: readonly Cause[]): Pick<View, 'standings' | 'finding'> {
   const { operations } = measured
   if (bad.length < CAUSES.length - 1) {

@@ -17,7 +17,7 @@ import {
   sickView,
 } from './sick-part.ts'
 
-/** 4 sleepers a second fill the pool in 5 s. With a limit of 3 s they hold 12 connections; other queries need 2. */
+/** 4 sleeping queries/s fill the pool in 5 s. With a limit of 3 s they hold 12 connections; other queries need 2. */
 const rate = 100
 const pool = 20
 const sleepEvery = 25
@@ -99,7 +99,7 @@ export const database: Scenario<unknown> = scenario<SickMeasured>({
         read: { running: async () => (await server.ask<{ running: number }>('/')).running },
       })
       await service.stop()
-      // A new arm starts on a database without the previous arm's sleepers.
+      // Ends the previous arm's sleeping queries, so that each arm starts on an idle database.
       await server.ask('/lab/clear')
     }
   },

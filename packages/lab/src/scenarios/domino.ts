@@ -17,7 +17,7 @@ import {
 /** The limit in the top tier, for people, and between systems. Both are the article's own advice. */
 const peopleMs = 3000
 const systemsMs = 10_000
-/** Of 60/s the slow leaf gets 6. The pool can hold each for 6.7 s: longer than people wait, but less than systems. */
+/** Of 60/s the slow leaf gets 6, which fill the pool if each takes 6.7 s or more: people wait less, systems longer. */
 const rate = 60
 const pool = 40
 

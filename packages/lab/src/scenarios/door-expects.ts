@@ -9,7 +9,7 @@ const P99_MS = 250
 /** Capacities that are measured some seconds apart differ by up to this share. */
 const ALIKE = 0.02
 
-/** The bar if service, HAProxy and load have a core each, and the lower bar if HAProxy and load share one. */
+/** The load, and the share of the capacity to keep at it; both are lower if HAProxy and the load share a core. */
 const barOf = ({ ownCores }: DoorMeasured): { readonly load: number; readonly kept: number } =>
   ownCores ? { load: 100, kept: 0.97 } : { load: 50, kept: 0.9 }
 

@@ -12,7 +12,7 @@ export interface DoorRun {
   /** Latency of 200 answers, ms. */
   readonly p50Ms: number | null
   readonly p99Ms: number | null
-  /** The longest time from when a request was due to its answer, ms. */
+  /** The longest time from the due time of a request to its answer, ms. */
   readonly longestMs: number
   readonly noAnswer: number
   /** Good answers in each second. */

@@ -1,4 +1,4 @@
-/** A cold service far above its capacity: alone, and behind HAProxy without a limit, with a guess or agent checks. */
+/** A cold service gets far more than its capacity: alone, or behind HAProxy with no limit, a guess, or agent checks. */
 import { type Context, type Scenario, scenario } from '../experiment/scenario.ts'
 import { calibrateSpin, spinVariable } from '../launch/machine.ts'
 import { Histogram } from '../load/histogram.ts'
@@ -13,7 +13,7 @@ import { startInstance } from './fleet-instance.ts'
 const LINES: Readonly<Record<string, string | undefined>> = {
   direct: undefined,
   untold: '',
-  // A careful guess: more requests than one core needs to be busy.
+  // A careful guess: more concurrent requests than are needed to keep one core busy.
   'static maxconn': 'maxconn 10',
   told: 'asks',
 }

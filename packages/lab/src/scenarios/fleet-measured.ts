@@ -6,7 +6,7 @@ export interface FleetSecond {
   readonly due: number
   readonly good: number
   readonly shed: number
-  /** Answers other than 2xx and 503. */
+  /** Requests without an answer, or with one other than 2xx, 3xx or 503. */
   readonly failed: number
   /** Requests that each instance received. */
   readonly sent: readonly number[]

@@ -115,7 +115,7 @@ async function run(context: Context, measured: FleetMeasured): Promise<void> {
   })
   const chosen = context.pick({ brief: there.filter(([, { isGuarded }]) => isGuarded), quick: there, full: there })
   if (chosen.length === 0) throw new UserError(`neither HAProxy nor Envoy is here: ${measured.missing.join('; ')}`)
-  // The first installed balancer, without a limit.
+  // The first installed balancer, with least connections or least requests, and without a limit.
   const [, plain] = there.find(([arm]) => /least/.test(arm))!
   const before = await searchCapacities(context, plain, start, measured.form)
   measured.sums = [before.sum]

@@ -1,4 +1,4 @@
-/** The measurements of the logging scenario, and its cells. Types and plain data. */
+/** The measurements of the logging scenario. A cell combines a logger, protection, a reader and a variant. Pure. */
 import { median } from '../melt/summary.ts'
 
 export type Logger = 'none' | 'console' | 'morgan' | 'pino' | 'pino-worker' | 'winston'

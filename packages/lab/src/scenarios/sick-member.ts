@@ -30,7 +30,7 @@ export interface SickMember extends Pick<Scenario<SickMeasured>, 'name' | 'title
   readonly naiveHelps: boolean
 }
 
-/** The maximum delay of a limit. */
+/** A call may end this much later than its time limit, ms. */
 const lateMs = 100
 const members = 10
 const answerMs = 20

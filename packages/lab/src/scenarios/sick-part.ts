@@ -10,7 +10,7 @@ import type { Context, Expectation, RunningApp } from '../experiment/scenario.ts
 export interface SickRun {
   readonly arm: string
   readonly figures: LoadFigures
-  /** Share (0..1) of all requests with a 2xx answer within the SLO. */
+  /** Share (0..1) of all requests with a 2xx or 3xx answer within the SLO. */
   readonly goodput: number
   /** Number of users' requests in flight, over time. */
   readonly waiting: readonly { readonly atMs: number; readonly requests: number }[]

@@ -55,7 +55,7 @@ export function tideView({ steps, crash }: TideMeasured): View {
   }
 }
 
-/** The number of phones that every arm serves, and what remains with the largest number that all arms got. */
+/** Says how many phones each arm serves, and its rate at the largest number of phones that all arms got. */
 function finding(byArm: readonly (readonly TideStep[])[], missing: number): string {
   const most = byArm.map(mostCarried)
   const carrying =

@@ -38,7 +38,7 @@ export interface ClosedRun extends Run {
   readonly faulty: boolean
   readonly okPerSecond: number
   readonly takenPerSecond: number
-  /** Share (0..1) of transactions answered with 2xx. */
+  /** Share (0..1) of the sent requests that were answered with 2xx or 3xx. */
   readonly availability: number
 }
 
@@ -59,7 +59,7 @@ export interface TimeoutsMeasured {
   readonly open: OpenRun[]
 }
 
-/** The maximum delay of a limit. */
+/** A call may end this much later than its time limit, ms. */
 export const lateMs = 100
 
 export const healthyRun = ({ closed, users }: TimeoutsMeasured): ClosedRun | undefined =>

@@ -96,8 +96,8 @@ interface Wanted {
 }
 
 /**
- * The number of stuck requests is constant in it: it begins one limit, or one fault, after the start. A healthy run
- * uses the same seconds as a limited one, so that both are equally warm.
+ * The window begins 1 s after the first limit, or fault, has passed: the number of stuck requests is constant from
+ * then on. A healthy run uses the same seconds as a limited one, so that both are equally warm.
  */
 function windowOf({ arm, faulty, times, load }: Wanted): Run['window'] {
   const to = Math.floor(load.durationMs / 1000)

@@ -1,4 +1,4 @@
-/** The time for which audit requests a slow path alone. */
+/** How long `meltlab audit` requests a slow path alone. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Users } from '../../src/audit/users.ts'

@@ -95,7 +95,7 @@ test('scatter alone, and one disturbed round, are not reported as a difference',
 
 test('a change that noise may hide is undecided, and the report says how large a change would have shown', () => {
   const noisy = (ms: number): number[][] => [1, 1.2, 0.85, 1.1, 0.8, 1.15, 0.9, 1.05].map(share => around(ms * share))
-  // B is a tenth slower, on a machine that scatters by 15 %.
+  // B is a tenth slower, on a machine whose latencies scatter by 15 %.
   const comparison = compare(...inTurns(noisy(10), noisy(11).toReversed()))
   const p50 = comparison.figures.find(({ name }) => name === 'p50')!
   assert.equal(p50.verdict, 'undecided')

@@ -36,7 +36,7 @@ test('arrivals are evenly spaced at the given rate, and each is counted', () => 
 test('a new rate applies at once to the rest of the current gap', () => {
   const { arrivals } = made(1)
   arrivals.steer(1000, 100)
-  // 400 ms of the half second until the first arrival remain, which is 0.4 of a gap.
+  // The first arrival was due at 500 ms. The 400 ms until then are 0.4 of the old gap, so 0.4 of the new gap remains.
   assert.equal(arrivals.peek(), 100.4)
   assert.equal(until(arrivals, 1100).length, 1000)
   arrivals.steer(1, 1100)

@@ -1,4 +1,4 @@
-/** The connection that a request gets, by the keep-alive timeout of its server. No sockets: the times are given. */
+/** Which connection a request gets, given the keep-alive timeout of the server. No sockets: the times are given. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Connection } from '../../src/load/connection.ts'

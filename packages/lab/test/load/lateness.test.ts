@@ -1,4 +1,4 @@
-/** Answers that a worker may have left unread. The tests feed the loop turn by turn, and check the bound. */
+/** How long answers may have waited unread. The tests simulate the event loop turn by turn, and check the bound. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -58,7 +58,7 @@ describe('Lateness', () => {
     assert.equal(lateness.mustRead, true)
     assert.equal(lateness.readUpTo, 1)
     lateness.polls(60.1)
-    // The first answer read from that poll does not show the others.
+    // The poll found one answer, but other answers of that time may still be unread.
     lateness.alive(60.2)
     assert.equal(lateness.catchingUp, true)
     assert.equal(lateness.mustRead, false)
@@ -101,7 +101,7 @@ describe('Lateness', () => {
           unread.push(from + comes * (now - from))
           const read = unread
           unread = []
-          // This answer arrives after the poll, while its answers are read.
+          // This answer arrives after the poll, while the answers that the poll found are read.
           unread.push(now + comes * reading)
           now += reading
           for (const came of read) {

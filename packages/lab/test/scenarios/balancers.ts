@@ -1,4 +1,4 @@
-/** Tests with a real balancer are skipped, with a message, where none is installed; not in CI. */
+/** Skips tests of a real balancer, with a message, where it is not installed. In CI they fail instead. */
 export function skipWithout(need: () => unknown): { readonly skip?: string; readonly timeout?: number } {
   try {
     need()

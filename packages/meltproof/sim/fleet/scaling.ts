@@ -16,7 +16,7 @@ const GROWS_MS = 20_000
 const STARTS_MS = 5000
 const DRAINS_MS = 5000
 
-/** Returns the wanted members after each evaluation. The load becomes `times` as much after the first. */
+/** Returns the wanted number of members after each evaluation. After the first, the load is `times` as high. */
 export function scaled(
   service: Service,
   arm: Arm,
@@ -48,5 +48,5 @@ export function scaled(
   return counts
 }
 
-/** The members that the changed load needs. */
+/** The number of members that the changed load needs. */
 export const right = (times: number): number => FIRST * times

@@ -63,7 +63,7 @@ export const WAITS: Service = service('2 ms of CPU around 200 ms of waiting', 10
   { cpu: 1 },
 ])
 
-/** Fails at once between two times, s. */
+/** Its requests fail at once from `fromS` to `toS`, s. */
 export const failing = (workload: Workload, fromS: number, toS: number): Workload => ({
   ...workload,
   steps: (random, nowMs) =>

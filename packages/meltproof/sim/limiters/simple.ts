@@ -1,7 +1,7 @@
 /**
  * The simplest limiter that could suffice. It doubles the limit until throughput stops rising, and then rests there.
- * Every 16 s it tries half of the limit, and keeps it if throughput stays. docs/admission-results.md compares the
- * shipped limiter with this one.
+ * Every 16 s it tries half of the limit, and keeps that if throughput does not fall. docs/admission-results.md
+ * compares the shipped limiter with this one.
  */
 import type { Limiter } from '../../src/admission/limiter/limiter.ts'
 import { Extreme } from './sampled-limiter.ts'

@@ -86,7 +86,7 @@ export class Gate<E extends Entry> {
   readonly #resumed = new WaitQueue<E>()
   #resumedIsNext = true
   readonly #dueStarts = new DueStarts<E>()
-  #inflight = 0
+  inflight = 0
   #inServiceMs = 0
   #changedAt = 0
   #bound = false
@@ -113,10 +113,6 @@ export class Gate<E extends Entry> {
     this.#waiting = this.#queue.waiting
   }
 
-  get inflight(): number {
-    return this.#inflight
-  }
-
   get queued(): number {
     return this.#waiting.size + this.#resumed.size
   }
@@ -130,7 +126,7 @@ export class Gate<E extends Entry> {
    * While the limit is unknown, it assumes room for a quarter more requests than are in service.
    */
   get countedLimit(): number {
-    if (this.#limiter.known === false) return ROOM_UNKNOWN * Math.max(FEW_UNKNOWN, this.#inflight)
+    if (this.#limiter.known === false) return ROOM_UNKNOWN * Math.max(FEW_UNKNOWN, this.inflight)
     return Math.max(1, (this.#limiter.usualLimit ?? this.limit) - this.uncounted)
   }
 
@@ -141,7 +137,7 @@ export class Gate<E extends Entry> {
 
   /** Cumulative: requests in service that {@link countedLimit} counts, times their durations, ms. */
   inServiceMs(nowMs: number): number {
-    return this.#inServiceMs + (this.#inflight - this.#limiter.uncounted) * (nowMs - this.#changedAt)
+    return this.#inServiceMs + (this.inflight - this.#limiter.uncounted) * (nowMs - this.#changedAt)
   }
 
   /** Requests in service that the limit does not count. */
@@ -150,7 +146,7 @@ export class Gate<E extends Entry> {
   }
 
   get full(): boolean {
-    return this.#held || this.#inflight >= this.#limiter.limit
+    return this.#held || this.inflight >= this.#limiter.limit
   }
 
   get limitReason(): LimitReason {
@@ -168,7 +164,7 @@ export class Gate<E extends Entry> {
     if (entry.startBy < nowMs) return 'deadline'
     if (this.queued === 0) {
       const idleMs = nowMs - this.#changedAt
-      if (idleMs > this.#restMs && this.#inflight <= this.#limiter.uncounted) this.#queue.rested()
+      if (idleMs > this.#restMs && this.inflight <= this.#limiter.uncounted) this.#queue.rested()
       if (this.#startsNow(nowMs, entry)) return 'start'
     }
     if (this.#startsAboveLimit(entry, nowMs)) {
@@ -203,7 +199,7 @@ export class Gate<E extends Entry> {
   /** True if quick work may start above the limit, up to twice it. On a busy loop it may take a fifth of the time. */
   #startsAboveLimit(entry: E, nowMs: number): boolean {
     const { kind, client, quickMs } = this.#hooks
-    if (this.#held || this.#inflight - this.uncounted >= 2 * this.countedLimit) return false
+    if (this.#held || this.inflight - this.uncounted >= 2 * this.countedLimit) return false
     const takesMs = quickMs?.(entry) ?? Number.POSITIVE_INFINITY
     if (takesMs === Number.POSITIVE_INFINITY || this.#turnSpent(nowMs)) return false
     if (this.loopHasRoom) return true
@@ -312,7 +308,7 @@ export class Gate<E extends Entry> {
     this.#shedTooLate(nowMs)
     // While nothing was in service, other work of this process used the loop. Waiting requests may now use it for the
     // same time, divided by the number started before that work, because those may have caused it.
-    const idleMs = this.#inflight === 0 ? nowMs - Math.max(this.#pumpedAt, this.#changedAt) : 0
+    const idleMs = this.inflight === 0 ? nowMs - Math.max(this.#pumpedAt, this.#changedAt) : 0
     const otherMs = idleMs / Math.max(1, this.#pumped)
     this.#pumped = 0
     const until = nowMs + Math.max(this.#turnBudgetMs, otherMs)
@@ -382,9 +378,9 @@ export class Gate<E extends Entry> {
   }
 
   #change(nowMs: number, by: 1 | -1): void {
-    this.#inServiceMs += (this.#inflight - this.#limiter.uncounted) * (nowMs - this.#changedAt)
+    this.#inServiceMs += (this.inflight - this.#limiter.uncounted) * (nowMs - this.#changedAt)
     this.#changedAt = nowMs
-    this.#inflight += by
+    this.inflight += by
   }
 
   /** Requests a wake-up at the end of the turn only when the budget runs low: each wake-up costs a system call. */

@@ -63,13 +63,16 @@ export class LoadMeter {
   }
 
   /** From 0 (every request starts on arrival) to 1 (every request is shed); 0.5 when all wait and none is shed. */
-  pressure(nowMs: number): number {
+  pressure(nowMs: number = this.#current.fromMs): number {
     this.#roll(nowMs)
-    const offered = this.#offered
+    const current = this.#current
+    const previous = this.#previous
+    const sheds = current.shed + previous.shed
+    const offered = Math.max(current.offered + previous.offered, sheds)
     if (offered === 0) return 0
-    // A request may be offered in one window and shed in the next, so the shares are capped.
-    const waited = Math.min(1, this.#sum('waited') / offered)
-    const shed = Math.min(1, this.#sum('shed') / offered)
+    // A request may be offered in one window and wait in the next, so the share is capped.
+    const waited = Math.min(1, (current.waited + previous.waited) / offered)
+    const shed = sheds / offered
     return Math.max(waited, shed) / 2 + shed / 2
   }
 
@@ -79,16 +82,10 @@ export class LoadMeter {
    */
   demand(nowMs: number): number {
     this.#roll(nowMs)
-    const offered = this.#offered
-    return Math.max(1, offered / Math.max(1, offered - this.#sum('shed')))
-  }
-
-  /**
-   * Utilisation times demand: 1 at capacity, 3 when three such instances are needed.
-   * @param limit as for {@link utilisation}
-   */
-  load(nowMs: number, limit: number | undefined): number {
-    return this.utilisation(nowMs, limit) * this.demand(nowMs)
+    const shed = this.#sum('shed')
+    // A request that waited may be shed in a later window than it was offered in, so sheds can exceed offers.
+    const offered = Math.max(this.#sum('offered'), shed)
+    return Math.max(1, offered / Math.max(1, offered - shed))
   }
 
   /**
@@ -126,11 +123,6 @@ export class LoadMeter {
     const loop = (worked.loopMs - loopMs) / elapsedMs
     const permits = limit === undefined ? 0 : (worked.inServiceMs - inServiceMs) / elapsedMs / limit
     return Math.min(1, Math.max(0, loop, permits))
-  }
-
-  /** A request that waited may be shed in a later window than it was offered in, so sheds can exceed offers. */
-  get #offered(): number {
-    return Math.max(this.#sum('offered'), this.#sum('shed'))
   }
 
   #sum(figure: 'offered' | 'waited' | 'shed' | 'failed'): number {

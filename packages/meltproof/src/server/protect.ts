@@ -110,7 +110,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       headers: checked.shedHeaders,
       body: checked.shedBody,
       page: checked.shedPage,
-      pressure: () => path.processGate.load.pressure(now()),
+      pressure: () => path.processGate.load.pressure(),
       reports,
     }),
     onFailure: error =>

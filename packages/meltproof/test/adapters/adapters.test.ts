@@ -89,7 +89,7 @@ const apps: Record<string, App> = {
       app.use(async context => {
         if (context.path === '/api/late') late()
         if (context.path === '/api/broken') broken()
-        // Like the routers of koa.
+        // koa's routers set this property.
         if (context.path.startsWith('/api/users/')) Object.assign(context, { _matchedRoute: '/api/users/:id' })
         context.body = 'user'
       })

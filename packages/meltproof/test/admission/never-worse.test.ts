@@ -119,7 +119,17 @@ describe('an overload from a cold start', () => {
     }
   })
 
-  // Handlers begin with an asynchronous call, so starting them costs little, and hundreds start within a turn's budget.
+  // Handlers begin with an asynchronous call, so starting them costs little, and hundreds would start within a turn's
+  // budget.
+  it('starts few requests before the busy loop is judged, and makes none late', () => {
+    const steps = (): Step[] => ['yield', ...cpu5()]
+    for (const seed of SEEDS) {
+      const { ours } = both({ rate: () => 10 * CPU5, steps }, 6, seed)
+      assert.ok(ours.mostInService <= 100, `seed ${seed}: ${ours.mostInService} in service`)
+      assert.equal(ours.late, 0, `seed ${seed}`)
+    }
+  })
+
   it('keeps most of the capacity if another process has half of the core', () => {
     const steps = (): Step[] => ['yield', ...cpu5()]
     for (const seed of SEEDS) {

@@ -1,6 +1,6 @@
 /**
- * Real stalls in a process under register. On a machine without free CPU a stall may be unknown, but it never has a
- * wrong line.
+ * Real stalls in a process with meltproof/register. On a machine without free CPU the place of a stall may be unknown,
+ * but a reported line is never wrong.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -28,9 +28,9 @@ interface Answer {
   readonly inspectorUrl?: string
 }
 
-/** On a busy machine the watcher gets no core during many stalls, ms. */
+/** Time limit for one named stall, ms. On a busy machine the watcher gets no core during many stalls. */
 const NAMED_WITHIN_MS = 60_000
-/** A thread may get no core while the other waits for it. */
+/** Attempts of a test: on a busy machine a thread may get no core while the other thread waits for it. */
 const ATTEMPTS = 3
 const APPS = join(import.meta.dirname, 'apps')
 const scratch = mkdtempSync(join(tmpdir(), 'meltproof-culprit-'))
@@ -82,8 +82,8 @@ function compiled(): string {
 }
 
 /**
- * Resolves with the lines about long stalls once there are `count` of them or the process has ended. On a busy machine
- * there may be warnings about others.
+ * Resolves with the lines about long stalls once there are `count` of them or the process has ended. Ignores warnings
+ * about other stalls, which occur on a busy machine.
  */
 function linesOf({ process: { stderr } }: Child, count: number): Promise<string[]> {
   return new Promise(resolve => {

@@ -1,4 +1,4 @@
-/** The request for which code runs, while stalls are named. */
+/** runningRequest() returns the request for which code is running, while stalls are being named. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'

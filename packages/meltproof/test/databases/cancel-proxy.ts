@@ -1,4 +1,4 @@
-/** A proxy in front of PostgreSQL that recognises cancel requests and treats them as the test sets it. */
+/** A proxy in front of PostgreSQL that recognises cancel requests. The test sets what it does with them. */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,7 +14,7 @@ export type CancelTreatment = 'pass' | 'swallow' | 'silent' | number
 export interface CancelProxy {
   readonly port: number
   treatment: CancelTreatment
-  /** Connections since the start, without cancel requests. */
+  /** Connections since the start. Cancel requests are not counted. */
   connections: number
   cancels: number
   /** Current cancel requests, and the most at once. */

@@ -53,7 +53,7 @@ async function withRedis(wrap: Wrap, run: (redis: Redis) => Promise<void>): Prom
   }
 }
 
-/** Runs it in a budget that ends before it does, and settles as it does. */
+/** Calls `run` in a budget that ends before the returned promise settles, and settles like that promise. */
 async function late<T>(run: () => Promise<T>): Promise<T> {
   let over: Promise<T> | undefined
   await within(DEADLINE_MS, () => {

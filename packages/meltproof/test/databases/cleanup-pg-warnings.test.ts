@@ -1,4 +1,4 @@
-/** pg prints each of its warnings once per process, so this test has its own. */
+/** pg prints each of its warnings once per process, so this test has its own process. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import pg from 'pg'

@@ -1,4 +1,4 @@
-/** The fate of a PostgreSQL connection with a late query: meltproof/pg against a real server and bad proxies. */
+/** What happens to a PostgreSQL connection with a late query: meltproof/pg, a real server and bad proxies. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -103,7 +103,7 @@ test('a cancel that arrives after its query has ended does not hit the next one'
     proxy.treatment = 700
     const pid = await pidOf(pool)
     await isLate(within(50, () => pool.query('select pg_sleep(0.4)')))
-    // It is sent after the cancel has arrived without effect.
+    // The pool sends this query only after the cancel has arrived without effect.
     const { rows } = await pool.query('select pg_sleep(0.6), pg_backend_pid() as pid')
     assert.equal(rows[0].pid, pid)
     assert.equal(proxy.cancels, 1)
@@ -167,7 +167,7 @@ test('an app without time left for a ROLLBACK leaves no transaction open', () =>
         }
       })
       await isLate(transaction)
-      // Each transaction has a different time. In one left open these two would be equal.
+      // now() is the start of the transaction, so in one left open these two would be equal.
       const times = [await pool.query('select now()::text as t'), await pool.query('select now()::text as t')]
       assert.notEqual(times[0]!.rows[0].t, times[1]!.rows[0].t)
       assert.equal((await pidOf(pool)) === pid, statement === 'select 1', 'closed when something was cancelled')
@@ -334,7 +334,7 @@ test('at four times its capacity, a pool answers at least half of what it can in
       )
     }
     await Promise.all(calls)
-    // Fifty a second are possible. First come, first served answers only the first ten.
+    // The pool can answer fifty a second. First come, first served would answer only the first ten in time.
     assert.ok(good >= 25, `${good} in time`)
     assert.equal(connections, 5)
   }))

@@ -106,7 +106,7 @@ test('a callback of execute() is called once, also if its PREPARE fails after th
     const pooled = await pool.getConnection()
     const { connection } = pooled as unknown as { connection: mysql.Connection }
     const errors: Error[] = []
-    // Without a callback it has no limit, and the next statement waits for it.
+    // A query without a callback has no limit, and the next statement waits for it.
     const before = once(connection.query('do sleep(1)'), 'end')
     connection.execute('select * from no_such_table', [], error => errors.push(error!))
     await before
@@ -278,7 +278,7 @@ test('under overload a pool serves the newest queries first, and loses no connec
       )
     }
     await Promise.all(calls)
-    // Ten a second per connection are possible, forty in all. First come, first served answers eight.
+    // Each connection can answer ten a second, forty in all. First come, first served would answer eight in time.
     assert.ok(outcomes.filter(Boolean).length >= 16, `${outcomes.filter(Boolean).length} in time`)
     assert.equal(connections, 2)
     await until('all timers are gone', () => pendingFairTimers() === 0)
@@ -364,7 +364,7 @@ test('a connection that arrives after its caller gave up returns to the pool', {
     const held = await pool.getConnection()
     assert.ok((await rejection(pool.getConnection())) instanceof DeadlineExceededError)
     held.release()
-    await sleep(20) // it arrives now
+    await sleep(20) // the connection arrives now
     assert.deepEqual(await one(pool), [{ n: 1 }])
   }),
 )

@@ -86,7 +86,7 @@ test('without credit the timer expires within a few turns after the stall', asyn
 })
 
 test('an answer in the socket wins over the timer in 30 of 30 runs, even without credit', async () => {
-  // In a thread, so that it answers while this loop is blocked, and reports that it has.
+  // The server runs in a thread, so that it answers while this loop is blocked, and counts its answers.
   const written = new Int32Array(new SharedArrayBuffer(4))
   const worker = new Worker(
     `const { parentPort, workerData } = require('node:worker_threads')

@@ -1,4 +1,4 @@
-/** Keeps the process alive while a test waits for one of our timers, which are unref'd. */
+/** Keeps the process alive while a test waits for a timer of meltproof, because those are unref'd. */
 export async function kept<T>(promise: Promise<T>): Promise<T> {
   const keeper = setInterval(() => {}, 1000)
   try {

@@ -1,5 +1,5 @@
 /**
- * The fuzz run finds the faults of broken servers. The result is the same on every Node, so CI runs this file on one.
+ * The fuzz run finds the faults of broken servers. It does so on every Node, so CI runs this file on one version.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

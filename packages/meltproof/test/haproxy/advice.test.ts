@@ -19,7 +19,7 @@ const IDLE: Figures = {
   shed: { standing: 0 } as Figures['shed'],
   utilisation: 0,
 }
-/** The limit of 10 binds, and four more wait. */
+/** The limit of 10 is reached, and four more requests wait. */
 const FULL: Figures = { ...IDLE, limit: 10, limitKnown: true, inflight: 10, queued: 4, open: 14, utilisation: 1 }
 const sheds = (standing: number): Partial<Figures> => ({ shed: { standing } as Figures['shed'] })
 const NOTHING = 'up 100%\n'
@@ -43,7 +43,7 @@ class Asked {
     return this.#advice.line(this.#figures, this.#nowMs)
   }
 
-  /** With its first sheds. */
+  /** Returns a service that has just shed for the first time. */
   static overloaded(figures: Figures): Asked {
     const asked = new Asked(figures)
     asked.line()

@@ -12,7 +12,7 @@ import { CONFIGURATION, RealHaproxy } from './real-haproxy.ts'
 
 const skip = skipWithout('haproxy', 'haproxy')
 const LIMIT = 4
-/** The limit plus a queue. */
+/** The maxconn that the agent sends: the limit plus a queue. */
 const TOLD = 8
 const ADMIN = await freePort()
 const AGENT = await freePort()

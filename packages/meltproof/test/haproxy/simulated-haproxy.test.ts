@@ -14,7 +14,7 @@ interface ProxySettings {
   readonly balancers?: number
 }
 
-/** A fleet of one. */
+/** Simulates a fleet of one member. */
 function behind(
   { balancers = 1, ...settings }: ProxySettings,
   { rate, ...workload }: Workload,

@@ -87,7 +87,7 @@ export interface Ended {
 export interface Run {
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
-  /** The app has logged everything. */
+  /** Resolves once the app has logged everything. */
   readonly reported: Promise<unknown>
 }
 

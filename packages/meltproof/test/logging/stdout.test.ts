@@ -85,7 +85,7 @@ describe('with a fast reader, nothing is lost or added', () => {
   })
 })
 
-// They mostly wait for their flush limit.
+// Three at once, because these tests mostly wait for their flush limit.
 describe('with a reader that has stopped', { concurrency: 3 }, () => {
   for (const [END, ends] of Object.entries(ENDS)) {
     for (const STREAM of ['stdout', 'stderr'] as const) {
@@ -283,15 +283,15 @@ describe('a child that writes to its inherited stdout', () => {
     const { code, logged } = (await app.reported) as { code: number; logged: number }
     await Promise.all([app.ended, once(stdout!, 'close')])
     if (code !== 0) return false
-    // It writes 4 KiB at a time instead of lines, so our lines are inside its lines.
+    // The child writes 4 KiB at a time instead of lines, so our lines are inside its lines.
     const ours = /line \d{8} x{100}\n/g
     assert.equal(text.match(ours)!.length, logged)
     assert.ok(text.replace(ours, '') === Array.from({ length: 60_000 }, (_, i) => `${i + 1}\n`).join(''))
     return true
   }
 
-  // If the flag stayed set, no child would survive its first full socket. It is set only for the microseconds of our
-  // own writes, but a busy machine may stop the process during one.
+  // If the socket stayed non-blocking, every child would fail once it is full. It is non-blocking only for the
+  // microseconds of our own writes, but a busy machine may stop the process during one.
   it('loses nothing on a socket, however slow its reader', async () => {
     for (let tries = 1; !(await childSucceeds()); tries++) assert.ok(tries < 5, 'in none of five runs')
   })
@@ -415,7 +415,7 @@ function script([app]: string[], env: Record<string, string>): string {
 }
 
 /**
- * Whether an app on a terminal that shows nothing any more gets past its log within `withinMs`. It then writes REPORT.
+ * Returns whether an app logs everything within `withinMs` to a terminal that stops reading. It then writes REPORT.
  */
 async function getsPastItsLog(path: string, node: string[], withinMs: number): Promise<boolean> {
   fs.rmSync(path, { force: true })

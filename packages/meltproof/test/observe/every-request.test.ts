@@ -1,4 +1,4 @@
-/** However a request ends, the metrics and the log have it once. */
+/** However a request ends, the metrics count it once and the log has one line for it. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'

@@ -1,4 +1,4 @@
-/** install({ adaptive: true }): calls to a busy dependency wait for a permit, and a dead one is spared. */
+/** install({ adaptive: true }): calls to a busy dependency wait for a permit, and a dead one gets only probes. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -130,7 +130,7 @@ afterEach(() => {
 })
 
 for (const [name, client] of Object.entries(CLIENTS)) {
-  // Like fetch and axios.
+  // ky behaves like fetch, and got like axios.
   if (['ky', 'got'].includes(name)) continue
   describe(name, () => {
     test('excess calls wait, and fail with MELTPROOF_OUTBOUND_FULL if they get no turn in time', async () => {
@@ -256,7 +256,7 @@ for (const name of ['fetch', 'node:http'] as const) {
     behave = hold
     let refused = 0
     const hanging: Promise<unknown>[] = []
-    // Slowly, because at most a thousand may be open to one origin, and the learned limit must refuse first.
+    // Adds calls slowly: at most a thousand may be open to one origin, and the learned limit must refuse first.
     while (refused === 0) {
       assert.ok(hanging.length < 900, 'the excess is refused')
       hanging.push(client(url).catch(() => refused++))

@@ -95,7 +95,7 @@ describe('an event loop that blocks just after the first SYN', () => {
 })
 
 describe('a dead address', () => {
-  /** The first address is the black hole's. On the second its port is free. */
+  /** The first address is the black hole's. On the second its port is not used, unless the test listens there. */
   const deadFirst: LookupFunction = (_name, _options, callback) =>
     callback(null, [
       { address: '127.0.0.1', family: 4 },

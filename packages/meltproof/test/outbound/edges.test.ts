@@ -108,7 +108,7 @@ describe('agents of node:http', () => {
     await holder
   })
 
-  /** Like agents for proxies. */
+  /** Connects later, as agents for proxies do. */
   class LateAgent extends http.Agent {
     declare connect?: () => void
     override createConnection(...[{ port }, done]: Parameters<http.Agent['createConnection']>): undefined {

@@ -18,7 +18,7 @@ import { startDependency } from './dependency.ts'
 const seen: { record: OutboundRecord; timeline: CallTimeline }[] = []
 const see = (record: OutboundRecord, timeline: CallTimeline): unknown => seen.push({ record, timeline })
 let stop = watchCalls(see)
-// In a server, a pending request keeps the ledger on. Here the test must.
+// In a server, a pending request keeps the stall ledger running. Here the test must do that.
 const release = watchDelays(() => undefined)
 after(() => {
   stop()

@@ -16,7 +16,7 @@ function originOfRequest(options: http.RequestOptions): string {
   return originOf(request)
 }
 
-/** Node 22 does not keep the port. */
+/** The port of a call whose Host header names another host. Node 22 does not keep it. */
 const PORT = Number(process.versions.node.split('.')[0]) >= 24 ? ':9' : ''
 
 describe('the origin of a call', () => {

@@ -10,8 +10,8 @@ import { byChance, offer, type Origin, processor, randomFrom, VirtualTime } from
 const SECONDS = 30
 
 /**
- * Good responses per second of callers with this fixed limit. Undefined: with `adaptive`. `Infinity`: without
- * meltproof.
+ * Returns the good responses per second of callers with this fixed limit. Without a limit they use `adaptive`;
+ * `Infinity` means no meltproof.
  */
 function goodput(make: (time: VirtualTime) => Origin, perSecond: number, limit?: number, callers = 1): number {
   const time = new VirtualTime()

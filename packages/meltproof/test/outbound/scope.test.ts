@@ -1,6 +1,6 @@
 /**
- * The request that a call belongs to, before and after the first lookup. The first lookup happens once, so each test
- * loads a new copy of the module.
+ * The request that a call belongs to, before and after the first call of currentScope(). A copy of the module
+ * has only one first call, so each test loads a new copy.
  */
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'

@@ -16,7 +16,7 @@ function cluster(admin: number, env: Record<string, string> = {}): Child {
   return start('workers.mjs', { env: { WORKERS: String(WORKERS), MELTPROOF_ADMIN: `127.0.0.1:${admin}`, ...env } })
 }
 
-/** Undefined while the port changes owners, and while its owner knows no listening server. */
+/** Returns undefined while the port changes owners, and while its owner knows no listening server. */
 async function figure(admin: number, line: RegExp): Promise<number | undefined> {
   const text = await get(admin, '/metrics').catch(() => undefined)
   if (text === undefined || text.startsWith('No server of this app is listening')) return undefined

@@ -1,4 +1,4 @@
-/** Operation without code: the pages of MELTPROOF_ADMIN and the lines of MELTPROOF_ACCESS_LOG. */
+/** Operating an app without changing its code: the pages of MELTPROOF_ADMIN, the lines of MELTPROOF_ACCESS_LOG. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'

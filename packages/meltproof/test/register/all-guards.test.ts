@@ -1,4 +1,4 @@
-/** The joined guards of a process. */
+/** AllGuards joins the guards of a process, and combineProcesses() the figures of several processes. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { test } from 'node:test'

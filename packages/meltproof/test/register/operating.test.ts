@@ -1,4 +1,4 @@
-/** Operation without code: a dry run, exempt paths, a limit, a deadline, readiness, draining. */
+/** Operating an app without changing its code: a dry run, exempt paths, a limit, a deadline, readiness, draining. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import http from 'node:http'

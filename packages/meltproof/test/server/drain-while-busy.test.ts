@@ -25,7 +25,7 @@ parentPort.on('message', () => {
   socket.on('close', () => parentPort.postMessage(received.includes('served') ? 'served' : received || 'closed'))
 })`
 
-/** Far more turns than a drain needs to find that none is empty. */
+/** The test fails after this many turns. A drain holds new requests after far fewer. */
 const MOST_SLICES = 2000
 
 it('a server whose event loop is always busy resets no connection when it stops accepting', async () => {

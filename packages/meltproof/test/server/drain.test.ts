@@ -213,7 +213,7 @@ describe('during a drain, an idle connection', () => {
     assert.equal((await client.answer()).headers['connection'], 'keep-alive')
     const drained = service.guard.drain(LONG_MS)
     await eventually('it accepts no more', () => !service.server.listening)
-    // Several checks later.
+    // Waits for several checks of the drain.
     await new Promise(resolve => setTimeout(resolve, 150))
     client.get('/second')
     ;(await service.holding.take()).response.end()

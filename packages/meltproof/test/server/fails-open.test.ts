@@ -10,7 +10,7 @@ const PARTS = ['limit', 'searching', 'admitted', 'completed', 'limitReached', 't
 
 const INTERVAL_MS = 10
 
-/** A limiter of one that breaks in one place, once `armed`. */
+/** A limiter with a limit of one. Its member `part` throws once `armed` returns true. */
 function brokenLimiter(part: keyof Limiter, armed: () => boolean): Limiter {
   return new Proxy(fixedLimit(1), {
     get(limiter, name) {

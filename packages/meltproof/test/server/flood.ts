@@ -1,6 +1,6 @@
 /**
- * A real server of a hundred requests a second, a client that sends six hundred, and the service that other clients
- * get.
+ * A real server that can serve a hundred requests a second, a client that sends six hundred, and the share of service
+ * that other clients get.
  */
 import http from 'node:http'
 import { type GuardStats, protect, type ProtectOptions } from '../../src/index.ts'
@@ -13,9 +13,9 @@ export interface Asked {
 }
 
 /**
- * Returns the share of their fair share that other clients get, who send 33 requests a second, from 1.5 s after the
- * start on. The fair share is all of their requests, or half of what the server serves if that is less, as on a busy
- * machine.
+ * Other clients send 33 requests a second. Returns how much of their fair share they get from 1.5 s after the start on;
+ * 1 is all of it. Their fair share is all of their requests or, if that is less, as on a busy machine, half of what the
+ * server serves.
  */
 export async function servedBeside(
   flood: (n: number) => Asked,

@@ -65,7 +65,7 @@ function likeHttpShutdown(server: http.Server, force = false): () => void {
   }
 }
 
-/** The others send `Connection: close` with the first of two responses. */
+/** These let both of two pipelined requests be served. The others send `Connection: close` with the first response. */
 const PIPELINES = new Set(['node:http', 'stoppable', '@godaddy/terminus'])
 
 for (const [name, library] of Object.entries(LIBRARIES)) {

@@ -211,7 +211,7 @@ describe('a permit lasts as long as its handler works', () => {
       response.end('done')
     })
     await Promise.all([ask(), ask()])
-    // The clients leave before their requests straggle (abandoned.ts): unobserved, they are doubted for only a second.
+    // The clients leave before their requests straggle. Unobserved, those would be doubted for a second (abandoned.ts).
     for (const startMs = Date.now(); Date.now() < startMs + 4000; await sleep(60)) {
       void ask(120, {}, '/?calls')
       void ask(1000)

@@ -80,7 +80,7 @@ describe('a permit is returned', () => {
     )
     const client = await service.connect()
     for (let i = 0; i < 10; i++) assert.equal((await client.get('/').answer()).body, 'served')
-    // Unlike stats(), this list does not look for requests that have ended.
+    // Reading this list, unlike stats(), does not look for requests that have ended.
     assert.equal([...service.requestPath.processGate.permits.inService].length, 1)
     assert.equal(service.requestPath.stats().inflight, 0)
   })
@@ -194,7 +194,7 @@ describe('a permit is returned early', () => {
           response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('data: 1\n\n')
         else response.end('served')
       },
-      // Shorter than the silence that any other response needs.
+      // Shorter than the silence after which any other response returns its permit, 100 ms.
       { limit: 1, tuning: { maxWaitMs: 90 } },
     )
     const streams = []

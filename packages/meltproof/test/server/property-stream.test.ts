@@ -62,7 +62,7 @@ describe('response.stream', () => {
       const feed = (await service.connect()).get('/feed')
       const first = await holding.take('/feed')
       first.response.writeHead(200).write('begun')
-      // Requests that wait cause a look at the response that has begun.
+      // Waiting requests make the gate check the response that has begun.
       const waits = (await service.connect()).get('/waits')
       const upgrade = (await service.connect()).get('/upgrade', 'Connection: Upgrade', 'Upgrade: x')
       const second = (await service.connect()).get('/second', 'Connection: Upgrade', 'Upgrade: x')

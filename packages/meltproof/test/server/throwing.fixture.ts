@@ -1,6 +1,6 @@
 /**
  * A child process whose handler throws. Arguments: `bare`, `at-once` or `queued`; then `sync` or `async`; then `caught`
- * to survive through an uncaughtException listener. Prints what surfaced, one JSON line each.
+ * to survive through an uncaughtException listener. Prints each error that surfaced and the next status, as JSON lines.
  */
 import { once } from 'node:events'
 import http from 'node:http'

@@ -80,7 +80,7 @@ describe('MemoryRoom', () => {
     filling.at(225, { all: 5, bodies: 0 }, { forMs: 25_000 })
     assert.deepEqual(filling.refuses({ all: 40, bodies: 0 }), NEITHER)
     assert.equal(filling.room.mayRefuse, false)
-    // What requests add from then on counts as theirs.
+    // Memory that is added from then on counts as that of the requests.
     for (let used = 226; used <= 240; used += 1) filling.at(used, { all: 40, bodies: 0 }, { forMs: 100 })
     assert.equal(filling.refuses({ all: 40, bodies: 0 }).none, true)
   })

@@ -16,7 +16,7 @@ const server = http.createServer((request, response) => {
     })
     .catch(() => response.destroy())
 })
-// The high limit leaves sheds to memory, as far as a busy machine allows.
+// The limit is so high that requests are shed only for lack of memory, as far as a busy machine allows.
 const guard = protect(server, { limit: 10_000 })
 /** Kept, because later sheds for other reasons would replace this text. */
 let memoryText = ''

@@ -1,6 +1,6 @@
 /**
- * The short form of bench/verdicts.ts, without a clock: calls whose slow part is known are judged like the tracker
- * does, one at a time.
+ * The short form of bench/verdicts.ts, without a clock: calls whose slow part is known are judged one at a time, as the
+ * tracker judges them.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// A page that is rendered anew for every request, with some work in it.
+// A page that is rendered for every request, which takes some CPU time.
 export const dynamic = 'force-dynamic'
 
 export default function Page() {
@@ -6,7 +6,7 @@ export default function Page() {
     <table>
       <tbody>
         {Array.from({ length: 200 }, (_, row) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: nothing is ever moved
+          // biome-ignore lint/suspicious/noArrayIndexKey: rows never move
           <tr key={row}>
             <td>{row}</td>
             <td>{(row * 7919) % 1009}</td>

@@ -1,4 +1,4 @@
-// Rendered while it is sent: the shell at once, the rest when its data is there.
+// Next.js sends the static part of this page at once, and the rest when its data is available.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Suspense } from 'react'
 

@@ -6,7 +6,7 @@ import { type Observations, quietly } from './observations.ts'
 
 type Methods = Record<string, (this: never, ...args: never[]) => unknown>
 
-/** A pool sends the query only once it has a connection, when the stack no longer names the caller. */
+/** The call site. When a pool gets a connection and sends the query, the stack no longer names the caller. */
 const caller = new AsyncLocalStorage<Site>()
 
 const PG = ['pg', 'pg-pool']

@@ -4,7 +4,7 @@ import type { Hold } from '../facts.ts'
 import { isOwn, pathOf, textOf } from './call-site.ts'
 import type { Observations } from './observations.ts'
 
-/** A turn that takes this long is a stall: twenty such requests a second fill the loop. */
+/** A turn of the loop that takes this long is a stall: twenty such requests per second fill the loop. */
 const HELD_MS = 50
 const BEAT_MS = 10
 const SAMPLE_US = 1000
@@ -18,7 +18,7 @@ interface Stall {
   readonly path: string
 }
 
-/** Watches until the returned function is called, which says what blocked the loop. */
+/** Watches until the returned function is called. That function returns what blocked the loop. */
 export function watchLoop(observations: Observations): () => readonly Hold[] {
   const session = new Session()
   session.connect()
@@ -79,7 +79,7 @@ interface Held {
 /** A function that ran for a smaller share does not explain the stall. */
 const MOST_OF_IT = 0.6
 
-/** Omits stalls that no function of the app explains, such as those by garbage collection or other processes. */
+/** Omits stalls that no function of the app explains, such as those caused by garbage collection or other processes. */
 export function heldBy(
   profile: Profiler.Profile,
   stalls: readonly Stall[],

@@ -2,7 +2,7 @@
 import type { Cause } from '../causes.ts'
 import type { Tally } from '../facts.ts'
 
-/** An app that calls new hosts from new places all the time must not fill its own memory. */
+/** Maximum number of tallies, because an app that keeps calling new hosts from new places would fill its memory. */
 const MOST = 200
 
 export class Observations {

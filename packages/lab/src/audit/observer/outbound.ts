@@ -102,7 +102,7 @@ export function watchHttp(observations: Observations): void {
   })
 }
 
-/** The code that runs until the next microtask. */
+/** The calls made before the next microtask, and whether a signal got a listener in that time. */
 interface Stretch {
   listens: boolean
   readonly calls: Open[]

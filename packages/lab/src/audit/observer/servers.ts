@@ -13,7 +13,7 @@ interface Exchange {
 
 /** Maximum number of answers in the list. When it is reached, finished answers are removed. */
 const MANY_OPEN = 1000
-/** An app with an unbounded number of paths must not fill its own memory. */
+/** Maximum number of counted paths, because an app with an unbounded number of paths would fill its memory. */
 const MOST_PATHS = 200
 
 export class Servers {
@@ -52,7 +52,7 @@ export class Servers {
     return [...this.#paths].map(([path, counts]) => ({ path, ...counts }))
   }
 
-  /** The time of a request lasts until the next one, or until the phase ends. */
+  /** Ends the phase. The time of a request lasts until the next request, or until this call. */
   endAlone(): void {
     this.#countPath('')
     this.#paths.delete('')

@@ -21,7 +21,7 @@ export interface Board {
   readonly ahead: Readonly<Record<string, string>>
 }
 
-/** The loads that the page shows, in multiples. */
+/** The loads that the page shows, as multiples of the capacity. */
 const WORST_LOADS = [10, 100]
 /** Not measured, or not in this way. */
 const DASH = '–'

@@ -11,7 +11,7 @@ import { idealShare } from './ideal.ts'
 import type { Mode, Workload } from './workloads.ts'
 
 export interface OverloadMeasured extends MeltMeasured {
-  /** CPU of one shed on this machine, us; not measured if sheds use idle CPU. */
+  /** CPU time of one shed on this machine, us; not measured if sheds use idle CPU. */
   shedUs?: number
   /** Rows of the second route; only in results of November 2026, which lack its steps. */
   readonly besideRows?: readonly Row[]

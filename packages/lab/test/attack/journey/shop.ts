@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 
 export interface Shop {
   readonly origin: string
-  /** Requests without the value from the answer before. */
+  /** Requests without the value that an earlier answer returned. */
   readonly strangers: string[]
   /** Users who paid. */
   readonly paid: string[]

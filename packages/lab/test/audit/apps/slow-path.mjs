@@ -1,4 +1,4 @@
-/** After its warm-up, one path takes four seconds for a while: too long for five sequential requests. */
+/** Requests 7 to 10 of one path take four seconds each: too long for five sequential requests. */
 import http from 'node:http'
 
 let asked = 0

@@ -66,7 +66,7 @@ export class Permits<E extends Admitted<E>> {
   }
 
   give(entry: E, nowMs: number): void {
-    if (this.#orphans.count > 0) this.#endPresumed(nowMs)
+    if (this.#orphans.count > 0) this.reclaim(nowMs)
     this.#hold(entry, nowMs)
     if (entry.abandoned) this.giveUp(entry, nowMs)
   }
@@ -157,10 +157,6 @@ export class Permits<E extends Admitted<E>> {
 
   /** Ends the permits of work whose end was not seen. Called while other work waits for a permit. */
   reclaim(nowMs: number): void {
-    this.#endPresumed(nowMs)
-  }
-
-  #endPresumed(nowMs: number): void {
     if (nowMs < this.#presumeAgainAt) return
     this.#presumeAgainAt = nowMs + PRESUME_MS
     const { full, knownLimit, countedLimit } = this.#gate

@@ -64,6 +64,7 @@ export class ConcurrencyLimiter implements Limiter {
   limit: number
   uncounted = 0
   known = false
+  loopHasRoom = true
   ticket: Ticket | undefined
   readonly #answered = new Answered()
   readonly #tuning: LimiterTuning
@@ -138,7 +139,7 @@ export class ConcurrencyLimiter implements Limiter {
 
   /** Maximum number of counted requests in service. */
   get #counts(): number {
-    return Math.min(this.#limit, this.#loop.limit)
+    return Math.min(this.#limit, this.#loop.limit, this.#loop.hold)
   }
 
   /** Like {@link Limiter.known}, but already up to date while an event is being judged. */
@@ -155,11 +156,7 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   get reason(): LimitReason {
-    return this.#loop.limit < this.#limit ? 'loop' : this.#reason
-  }
-
-  get loopHasRoom(): boolean {
-    return !this.#loop.isBusy
+    return Math.min(this.#loop.limit, this.#loop.hold) < this.#limit ? 'loop' : this.#reason
   }
 
   get searching(): boolean {
@@ -267,10 +264,12 @@ export class ConcurrencyLimiter implements Limiter {
     const wasSet = this.#loop.isSet
     const emptyMs = this.#emptyMs + (this.#requests.inService === 0 ? nowMs - this.#emptySince : 0)
     this.#loop.judge(nowMs, this.#counted, this.#waits, emptyMs)
-    if (!this.#loop.isSet) return
-    const isUnused = !this.#waits && nowMs - this.#unboundAt > this.#tuning.forgetMs
-    if (this.#loop.limit > this.#tuning.max || (wasSet && isUnused)) this.#loop.forget()
-    else if (!wasSet && !this.#waits) this.#unboundAt = nowMs
+    this.loopHasRoom = !this.#loop.isBusy
+    if (this.#loop.isSet) {
+      const isUnused = !this.#waits && nowMs - this.#unboundAt > this.#tuning.forgetMs
+      if (this.#loop.limit > this.#tuning.max || (wasSet && isUnused)) this.#loop.forget()
+      else if (!wasSet && !this.#waits) this.#unboundAt = nowMs
+    }
     this.#updateFields()
   }
 
@@ -318,9 +317,11 @@ export class ConcurrencyLimiter implements Limiter {
     // `lately` may include a time before the load rose, in which fewer requests left than could have.
     const rate = Math.max(this.#rates.lately(nowMs), since)
     const needed = rate * this.#spanMs(aloneMs)
-    // If the loop is the bottleneck, its own limit decides once that limit holds requests back.
-    const loopDecides = this.#loop.isScarce && this.#counted >= this.#loop.limit
-    if (this.#loop.isScarce && !loopDecides) return
+    // If the loop is the bottleneck, its own limit decides once that limit holds requests back. A single stall does not
+    // discard what the cohorts have shown.
+    const { limit: ofLoop, scarceForMs } = this.#loop
+    const loopDecides = scarceForMs >= 2 * this.#tuning.busyForMs && this.#counted >= ofLoop
+    if (scarceForMs >= this.#tuning.busyForMs && !loopDecides) return
     if (recent <= needed || loopDecides) {
       this.#cohorts.clear()
       if (this.#isHeld) this.#removeLimit()

@@ -1,7 +1,9 @@
 /**
  * The limit while the event loop is the scarce resource. If a loop never rests, more requests in service add no
  * throughput and only wait for each other. So the limit is halved again and again while the loop stays busy. If the
- * loop rests while requests wait, it has room, and more are admitted at once.
+ * loop rests while requests wait, it has room, and more are admitted at once. Before a busy loop has been judged,
+ * further requests wait, because handlers that begin with an asynchronous call would otherwise all start. They do not
+ * wait if requests were in service while the loop last rested, because those depend on something else.
  *
  * The process may also have other work that keeps the loop busy, for example a background job. Requests that only wait,
  * say for a database, then take no longer than before (usual-times.ts), and are not limited. If the loop was never seen
@@ -28,10 +30,16 @@ export interface LoopLimitTuning extends UsualTimesTuning {
 
 /** A loop that is busy for this share of the time while nothing is in service may be kept busy by other work. */
 const OTHERS_SHARE = 1 / 2
+/** Requests are held back once the loop has been busy for this many windows: a single one may be chance. */
+const HOLD_WINDOWS = 2
+/** A busy loop that uses less of the time than this on the core is starved by other processes, and nothing is held back. */
+const HOLD_CPU = 1 / 4
 
 export class LoopLimit {
   /** Infinity while the loop has room. */
   limit: number = Number.POSITIVE_INFINITY
+  /** At most this many may be in service while further requests are held back; Infinity otherwise. */
+  hold: number = Number.POSITIVE_INFINITY
   /** When {@link judge} is next due, ms. */
   dueAt: number
   readonly #busyMs: () => number
@@ -50,6 +58,9 @@ export class LoopLimit {
   #emptyMs = 0
   #busyThen = 0
   #restedAt = 0
+  /** Requests in service at the last judgement, and throughout the last window in which the loop rested. */
+  #countedThen = 0
+  #countedAtRest = 0
   #changedAt = 0
   #restsBelow = 0
   #restsUntil = 0
@@ -70,9 +81,9 @@ export class LoopLimit {
     return this.#judgedAt > this.#restedAt
   }
 
-  /** True if the loop has been busy for too long for this to be chance, and requests take longer than usual. */
-  get isScarce(): boolean {
-    return !this.#times.areUsual && this.#judgedAt - this.#restedAt >= this.#tuning.busyForMs
+  /** For how long the loop has been busy, ms; 0 while requests take about as long as usual. */
+  get scarceForMs(): number {
+    return this.#times.areUsual ? 0 : this.#judgedAt - this.#restedAt
   }
 
   get isSet(): boolean {
@@ -84,14 +95,11 @@ export class LoopLimit {
     this.#trial.forget()
   }
 
-  /**
-   * Call it at {@link dueAt} or later. `waits`: whether requests wait for a permit. `emptyMs`: time in which none was
-   * in service, cumulative.
-   */
+  /** Call it at {@link dueAt} or later. `waits`: requests wait for a permit. `emptyMs`: cumulative time without any. */
   judge(nowMs: number, counted: number, waits: boolean, emptyMs = 0): void {
     this.#emptyMs = emptyMs
     const elapsedMs = nowMs - this.#judgedAt
-    const { busyForMs, busyWindowMs, loopBusy } = this.#tuning
+    const { busyForMs, busyWindowMs, fewest, grows, lookMs, loopBusy } = this.#tuning
     const busyMs = this.#busyMs()
     const rests = busyMs - this.#busyThen < loopBusy * elapsedMs
     // Usual times are only learned from a stretch in which the loop was busy, or resting, throughout.
@@ -102,16 +110,23 @@ export class LoopLimit {
     if (rests) {
       this.#times.rested(nowMs)
       this.#restedAt = nowMs
+      this.#countedAtRest = Math.min(counted, this.#countedThen)
       this.#beginsBusy()
       if (this.isSet) this.#trial.end()
-      if (waits && counted >= this.limit) this.#letMoreIn(nowMs)
+      if (waits && counted >= this.limit) {
+        this.#change(Math.ceil(this.limit * grows), nowMs)
+        this.#keepFor(lookMs, nowMs)
+      }
     } else if (nowMs - this.#busySince >= busyForMs) this.#lower(nowMs, counted, waits)
+    this.#countedThen = counted
+    this.hold = this.#holds(nowMs) ? Math.min(this.hold, Math.max(fewest, counted)) : Number.POSITIVE_INFINITY
   }
 
-  #letMoreIn(nowMs: number): void {
-    const { grows, lookMs } = this.#tuning
-    this.#change(Math.ceil(this.limit * grows), nowMs)
-    this.#keepFor(lookMs, nowMs)
+  #holds(nowMs: number): boolean {
+    const { busyWindowMs, fewest, limitsByLoop } = this.#tuning
+    if (!limitsByLoop || this.isSet || this.#times.areUsual || this.#countedAtRest >= fewest) return false
+    const busyForMs = nowMs - this.#busySince
+    return busyForMs >= HOLD_WINDOWS * busyWindowMs && this.#cpuMs() - this.#cpuThen >= HOLD_CPU * busyForMs
   }
 
   #lower(nowMs: number, counted: number, waits: boolean): void {

@@ -26,14 +26,10 @@ export class Cutoff {
   #departed = 0
   #departedInWindow = 0
   #windowStart = 0
-  #level: number = OPEN
-
-  get level(): number {
-    return this.#level
-  }
+  level: number = OPEN
 
   get isSet(): boolean {
-    return this.#level < OPEN
+    return this.level < OPEN
   }
 
   reset(nowMs: number): void {
@@ -41,12 +37,12 @@ export class Cutoff {
     this.#departed = 0
     this.#departedInWindow = 0
     this.#windowStart = nowMs
-    this.#level = OPEN
+    this.level = OPEN
   }
 
   arrived(level: number): boolean {
     this.#arrived[level]!++
-    return level <= this.#level
+    return level <= this.level
   }
 
   departed(nowMs: number): void {
@@ -66,13 +62,13 @@ export class Cutoff {
     let cutoffLevel = -1
     for (let level = 0; level < LEVELS; level++) {
       const upTo = below + this.#arrived[level]!
-      if (level === this.#level) upToLevel = upTo
+      if (level === this.level) upToLevel = upTo
       // The level that reaches the wanted number is still admitted: the queue decides among its requests.
       if (cutoffLevel < 0 && upTo >= wanted) cutoffLevel = level
       below = upTo
     }
-    if (cutoffLevel < 0) this.#level = OPEN
-    else if (this.#level === OPEN || upToLevel < TOO_FEW * wanted || upToLevel > TOO_MANY * wanted)
-      this.#level = cutoffLevel
+    if (cutoffLevel < 0) this.level = OPEN
+    else if (this.level === OPEN || upToLevel < TOO_FEW * wanted || upToLevel > TOO_MANY * wanted)
+      this.level = cutoffLevel
   }
 }

@@ -78,6 +78,8 @@ export const STANDING_TUNING: StandingTuning = {
 
 /** A backlog above maxWaitMs is hopeless once the pace is sure. While departures speed up, it must be this often that. */
 const HOPELESS_IF_FASTER = 1.5
+/** The same for the first means of a queue's pace, which may be too slow. */
+const HOPELESS_IF_UNSURE = 3
 /** A queue with a hopeless backlog stands unless it shrinks by at least this many ms per ms, as bursts do. */
 const DRAINING = 0.7
 /** The shrinking is measured over this many departures, and over at least one interval. */
@@ -358,8 +360,8 @@ export class StandingQueue<E extends Waiting> {
   }
 
   #isHopeless(nowMs: number): boolean {
-    if (this.#limiter.searching || !this.#pace.isSure) return false
-    const times = this.#pace.speedsUp(nowMs) ? HOPELESS_IF_FASTER : 1
+    if (this.#limiter.searching) return false
+    const times = this.#pace.isSure ? (this.#pace.speedsUp(nowMs) ? HOPELESS_IF_FASTER : 1) : HOPELESS_IF_UNSURE
     return this.#backlogMs > times * this.#tuning.maxWaitMs
   }
 

@@ -23,13 +23,13 @@ interface Load {
   readonly answerEveryMs?: number
 }
 
-function loop() {
+function loop(tuning = LIMITER_TUNING) {
   let [nowMs, busyMs, cpuMs, emptyMs] = [0, 0, 0, 0]
   const answered = new Answered()
   const limit = new LoopLimit(
     () => busyMs,
     () => cpuMs,
-    LIMITER_TUNING,
+    tuning,
     answered,
   )
   const judge = ({ counted = Math.min(limit.limit, max), waits = true }: Load): void => {
@@ -61,6 +61,53 @@ function limitedTo(counted: number) {
   assert.equal(service.limit.limit, Math.max(fewest, counted))
   return service
 }
+
+describe('before a busy loop is judged', () => {
+  it('further requests are held back after two windows, and are not once it rests', () => {
+    for (const [counted, most] of [
+      [70, 70],
+      [5, fewest],
+    ] as const) {
+      const { limit, run } = loop()
+      run(2 * busyWindowMs - 1, { counted })
+      assert.equal(limit.hold, Number.POSITIVE_INFINITY)
+      run(1, { counted })
+      assert.equal(limit.hold, most)
+      assert.equal(limit.isSet, false)
+      run(busyWindowMs, { busy: loopBusy - 0.1, counted })
+      assert.equal(limit.hold, Number.POSITIVE_INFINITY)
+    }
+  })
+
+  it('the hold never rises, and ends when the loop gets its limit', () => {
+    const { limit, run } = loop()
+    run(2 * busyWindowMs, { counted: 40 })
+    run(busyWindowMs, { counted: 60 })
+    assert.equal(limit.hold, 40)
+    run(busyForMs, { counted: 40 })
+    assert.deepEqual([limit.limit, limit.hold], [40, Number.POSITIVE_INFINITY])
+  })
+
+  it('nothing is held back if 16 requests were in service while it last rested, or if others have the core', () => {
+    for (const [atRest, cpu, most] of [
+      [fewest, 1, Number.POSITIVE_INFINITY],
+      [fewest - 1, 1, 30],
+      [0, 0.2, Number.POSITIVE_INFINITY],
+      [0, 0.3, 30],
+    ] as const) {
+      const { limit, run } = loop()
+      run(3 * busyWindowMs, { busy: 0.5, counted: atRest })
+      run(2 * busyWindowMs, { cpu, counted: 30 })
+      assert.equal(limit.hold, most, `${atRest} in service at rest, ${cpu} of the time on the core`)
+    }
+  })
+
+  it('nothing is held back with limitsByLoop: false', () => {
+    const { limit, run } = loop({ ...LIMITER_TUNING, limitsByLoop: false })
+    run(busyForMs, { counted: 30 })
+    assert.equal(limit.hold, Number.POSITIVE_INFINITY)
+  })
+})
 
 describe('a loop that is busy', () => {
   it('for 100 ms gets the number of requests in service as its limit', () => {
@@ -131,7 +178,7 @@ describe('a loop that is busy', () => {
       busyMs = nowMs
       if (nowMs >= limit.dueAt) limit.judge(nowMs, 500, true)
     }
-    assert.deepEqual([limit.isSet, limit.isScarce], [false, true])
+    assert.deepEqual([limit.isSet, limit.scarceForMs >= busyForMs], [false, true])
   })
 
   it('keeps its limit while more requests than that are still in service', () => {
@@ -186,19 +233,19 @@ it('a busy loop gets no limit while requests take as long as while it was idle',
   const { limit, run } = loop()
   run(2000, { busy: 0.5, answerEveryMs: 10 })
   run(2000, { counted: 50, answerEveryMs: 10 })
-  assert.deepEqual([limit.isSet, limit.isScarce, limit.isBusy], [false, false, true])
+  assert.deepEqual([limit.isSet, limit.scarceForMs >= busyForMs, limit.isBusy], [false, false, true])
   run(busyForMs + busyWindowMs, { counted: 50 })
-  assert.deepEqual([limit.limit, limit.isScarce], [50, true])
+  assert.deepEqual([limit.limit, limit.scarceForMs >= busyForMs], [50, true])
 })
 
-it('isBusy is true after one busy window, and isScarce only after 100 ms', () => {
+it('scarceForMs is how long the loop has been busy, in whole windows', () => {
   const { limit, run } = loop()
   run(busyWindowMs, {})
-  assert.deepEqual([limit.isBusy, limit.isScarce], [true, false])
+  assert.deepEqual([limit.isBusy, limit.scarceForMs >= busyForMs], [true, false])
   run(busyForMs, {})
-  assert.deepEqual([limit.isBusy, limit.isScarce], [true, true])
+  assert.deepEqual([limit.isBusy, limit.scarceForMs >= busyForMs], [true, true])
   run(busyWindowMs, { busy: 0.5 })
-  assert.deepEqual([limit.isBusy, limit.isScarce], [false, false])
+  assert.deepEqual([limit.isBusy, limit.scarceForMs >= busyForMs], [false, false])
 })
 
 it('forget() removes the limit, and a busy loop gets a new one', () => {

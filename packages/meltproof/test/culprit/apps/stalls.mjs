@@ -15,7 +15,7 @@ const warnings = []
 subscribe('meltproof:culprit', record => records.push(record))
 process.on('warning', warning => warnings.push(warning.message))
 
-// The app's own session, with everything enabled.
+// The app's own inspector session, which profiles the app.
 const own = new Session()
 if (process.env.OWN_SESSION === 'on') {
   own.connect()
@@ -26,7 +26,7 @@ if (process.env.OWN_SESSION === 'on') {
 const require = createRequire(import.meta.url)
 const LATE = import.meta.resolve('./late.cjs')
 const { typed } = process.env.TYPED ? await import(process.env.TYPED) : {}
-// Creating it takes half as long as all the rest.
+// Other forms do not need this text, and creating it takes half as long as the rest of the start.
 const items = process.env.FORM === 'json' ? 500_000 : 0
 const text = JSON.stringify(Array.from({ length: items }, (_, i) => ({ i, name: `item ${i}` })))
 const bytes = Buffer.alloc(16_000_000)

@@ -9,7 +9,7 @@ export interface Arm {
   /** How long all users may make no progress, and how long a checkout or the end of a pool may take, ms. */
   readonly patienceMs: number
   bind<Client extends object>(client: Client): Client
-  /** `within` of meltproof/deadline, or only a call. */
+  /** `within` of meltproof/deadline, or a function that only calls its callback. */
   readonly within: typeof within
   /** Calls `work` with its ending, and settles when `work` itself has settled, however early its time ended. */
   inTime<T>(ending: Ending, work: () => Promise<T>): Promise<T | undefined>

@@ -1,4 +1,4 @@
-/** Random histories find faulty wrappers. The result is the same on every Node, so CI runs this file on one. */
+/** Random histories find faulty wrappers. The result is the same on every Node, so CI runs this file on one version. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { ARENAS, type Arena } from './arena.ts'
@@ -24,9 +24,9 @@ before(async () => {
 })
 after(() => guarded?.stop())
 
-/** Faulty wrappers, and the kind of fault that each must show. */
 const treating = (pattern: RegExp, treatment: Treatment): Arm['bind'] =>
   brokenPg(sql => (pattern.test(sql) ? treatment : undefined))
+/** Faulty wrappers, and the kind of fault that each must show. */
 const BROKEN: Readonly<Record<string, readonly { does: string; kind: string; bind: Arm['bind'] }[]>> = {
   pg: [
     { does: 'refuses COMMIT and ROLLBACK', kind: 'lost', bind: treating(/^(commit|rollback)/i, 'refused') },

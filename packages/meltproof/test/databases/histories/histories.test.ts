@@ -1,6 +1,6 @@
 /**
- * Random histories on real databases. They are clean without meltproof, so every fault that the check finds is one of
- * the wrapper, and clean with it. `npm run histories` runs thousands; CI runs some hundred.
+ * Random histories on real databases. Without meltproof the check finds no fault in them, so with meltproof every fault
+ * would be the wrapper's, and there is none. `npm run histories` runs thousands; CI runs some hundred.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -46,7 +46,7 @@ for (const { name, skip } of DATABASES) {
       })
       assert.equal(ran, CLEAN)
       assert.deepEqual(faults, [])
-      // The histories do write.
+      // Proves that the histories write at all.
       assert.ok(counts.get('bare: writes expected there')! > CLEAN)
       assert.ok(counts.get('bare: writes expected absent')! > 0)
     })
@@ -61,7 +61,7 @@ for (const { name, skip } of DATABASES) {
       })
       assert.equal(ran, CLEAN)
       assert.deepEqual(faults, [])
-      // The time of some users did end; of how many depends on the machine.
+      // Proves that some users ran out of time. How many do depends on the machine.
       assert.ok(counts.get('bound: users that got an error')! > CLEAN / 10)
     })
   })

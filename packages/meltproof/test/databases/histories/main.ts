@@ -56,7 +56,7 @@ const interrupt = (): void => {
   console.log('\ninterrupted: the histories under way end first')
 }
 process.once('SIGINT', interrupt)
-/** Errors that reached no program, and how often each occurred. */
+/** Errors that no program caught, and how often each occurred. */
 const unhandled = new Map<string, number>()
 const note = (what: string, error: unknown): void => {
   const line = `${what}: ${error instanceof Error ? error.stack : String(error)}`
@@ -95,7 +95,7 @@ process.exit(interrupted ? 130 : failed ? 1 : 0)
 async function many(database: string, arena: Arena, arms: readonly Arm[]): Promise<boolean> {
   const startedMs = performance.now()
   const elapsedMs = (): number => performance.now() - startedMs
-  // All databases share the seconds.
+  // The databases share `--seconds` equally.
   const untilMs = seconds === undefined ? Number.POSITIVE_INFINITY : (seconds * 1000) / databases.length
   let toldMs = 0
   console.log(`${database}: seed ${seed}, ${seconds === undefined ? `${count} histories` : `${untilMs / 1000} s`}`)

@@ -223,7 +223,7 @@ export class RedisRun {
       if (id !== null) jobs.got(Number(id), this.name)
       return
     }
-    // Its types declare a list for brpoplpush.
+    // The types of ioredis wrongly declare that brpoplpush returns a list.
     const moved = (
       how === 'brpoplpush' ? redis.brpoplpush(from, to, seconds) : redis.blmove(from, to, 'LEFT', 'RIGHT', seconds)
     ) as Promise<unknown>
@@ -299,7 +299,7 @@ export class RedisRun {
       taken.catch(error => {
         if (outcomeOf(error) === 'unknown') this.inDoubt.add('lock')
       })
-      // Another user has it, and the app continues without it.
+      // Another user has the lock, and the app continues without it.
       if ((await taken) === null) return
       try {
         await this.#steps(steps, redis)

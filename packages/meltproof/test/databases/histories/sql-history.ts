@@ -226,7 +226,7 @@ export function anyStep(steps: Steps, holds: (step: Step) => boolean): boolean {
   })
 }
 
-/** Something in it fails on purpose, also without deadlines. */
+/** Returns true if a step of the user fails on purpose, also without deadlines. */
 export function failsOnPurpose({ steps }: User): boolean {
   return anyStep(steps, step => step.do === 'fail' || ('end' in step && step.end === 'throw'))
 }

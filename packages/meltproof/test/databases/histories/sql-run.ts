@@ -56,7 +56,7 @@ export async function runSqlHistory(
   faults.push(...ledger.faults(await driver.written(key)))
   return faults
 
-  /** Checks all of its connections at once, as the next users get them, and writes on each. */
+  /** Checks all connections of the pool at once, as its next users get them, and writes on each. */
   async function lookAtPool(): Promise<void> {
     const got = await inTime(
       Promise.allSettled(Array.from({ length: history.pool }, () => pool.checkOut())),
@@ -110,7 +110,7 @@ export async function runSqlHistory(
     else for (const line of await driver.leftovers(client, key)) fault(`leaked: the lone client is left with ${line}`)
   }
 
-  /** An ended session keeps its locks for a moment. */
+  /** Returns the locks that sessions still hold. An ended session keeps its locks for a moment. */
   async function held(): Promise<string[]> {
     // A lone client in doubt may hold a lock.
     if (inDoubt) return []

@@ -1,5 +1,5 @@
 /**
- * Runs logs.mjs after a child has inherited stdout. libuv makes it blocking for the child, and so for all its users.
+ * Runs logs.mjs after a child has inherited stdout. libuv makes stdout blocking for the child, and so for this process.
  */
 import { spawnSync } from 'node:child_process'
 

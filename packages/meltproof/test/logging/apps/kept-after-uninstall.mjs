@@ -14,7 +14,7 @@ process.stdout.write = function (...args) {
   return Reflect.apply(below, this, args)
 }
 uninstall()
-// They get the lowest free descriptors.
+// These files get the lowest free descriptors, as meltproof's own did before uninstall().
 const victims = [fs.openSync(file, 'w'), fs.openSync(file, 'a')]
 const bytes = text => Buffer.from(text)
 console.log('wrapper')

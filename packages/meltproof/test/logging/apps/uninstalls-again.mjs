@@ -1,4 +1,4 @@
-/** Calls an uninstall function again after a later install(), and reports whether that one is still in force. */
+/** Calls an uninstall function again after a later install(), and reports whether the later one still applies. */
 import { install } from 'meltproof/stdout'
 
 const first = install()

@@ -1,6 +1,6 @@
 /**
  * A worker with one counter, ADMITTED, that sends the sum of its cluster when the test asks. MACHINE sets its host
- * name. LEFT creates a socket file that an earlier process with its process id left behind.
+ * name. LEFT creates a socket file like one that an earlier process with the same id could not remove.
  */
 import cluster from 'node:cluster'
 import fs from 'node:fs'

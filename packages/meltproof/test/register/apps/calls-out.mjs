@@ -1,6 +1,6 @@
 /**
- * Calls its own dependency three times with CLIENT, and prints the results. INSTALL sets its own limit in milliseconds,
- * after it listens, or, with EARLY, before.
+ * Calls its own server three times with CLIENT, and prints the results. With INSTALL, the app installs that limit, ms,
+ * itself, after it listens or, with EARLY, before. It then makes one call, which gets no answer.
  */
 import { createServer, get } from 'node:http'
 

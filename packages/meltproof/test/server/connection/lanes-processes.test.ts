@@ -81,7 +81,7 @@ for (const kinds of [
       for (let i = 0; i < 40; i++) {
         const results = await race(pair, [0, (i % 5) * 0.05], { host: '127.0.0.1' })
         const listening = results.filter(result => result.listening !== undefined)
-        // In the kernel's own race two plain listens may refuse each other. Two listeners must not happen.
+        // When two plain listen() calls race, the kernel may refuse both. It must never accept both.
         assert.ok(listening.length <= 1, JSON.stringify(results))
         for (const { listening: count, code } of results) if (count === undefined) assert.equal(code, 'EADDRINUSE')
       }

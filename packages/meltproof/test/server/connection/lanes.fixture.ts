@@ -50,7 +50,7 @@ const parts: Record<string, () => void> = {
     process.disconnect?.()
   },
 
-  /** Calls unref(), then ref() again. Must stay until a connection closes it. */
+  /** Calls unref(), then ref() again. The process must live until the timer closes the server. */
   ref() {
     const server = http.createServer()
     openLanes(server, wanted)
@@ -116,7 +116,7 @@ const parts: Record<string, () => void> = {
       )
   },
 
-  /** The same on a port that another process uses. */
+  /** Like `cluster`, on a port that another process uses. */
   clusterTaken() {
     if (cluster.isWorker) worker()
     else primary(reports => say(reports.map(({ code }) => code)))

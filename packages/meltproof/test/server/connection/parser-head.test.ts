@@ -48,7 +48,7 @@ describe('while a queue stands', () => {
     made = 0
     const counts = () => service.requestPath.stats()
     const answers = await crowd(clients, 'GET / HTTP/1.1\r\nHost: test\r\n\r\n', () => counts().shed.standing >= 500)
-    // The first request shows the wrapper how a GET looks.
+    // The parser hook learns llhttp's number for GET from the first GET, which gets a request object.
     const total = [...answers.values()].reduce((sum, n) => sum + n, 0)
     const shed = Object.values(counts().shed).reduce((sum, n) => sum + n, 0)
     assert.equal(answers.get(200), counts().admitted)

@@ -212,7 +212,7 @@ for (const secure of [false, true]) {
       ['more than we read', 60],
       ['more than Node reads', 400],
     ] as const) {
-      // If writes end later, Node lets the response to an upgrade overtake the responses that it queues itself.
+      // Over TLS, writes end later, and Node lets the response to an upgrade overtake those that it queues itself.
       if (secure && count === 400) continue
       it(`resumes, and closes when its client does: ${what}`, async () => {
         const holding = new Holding()

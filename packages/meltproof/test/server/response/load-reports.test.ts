@@ -37,7 +37,7 @@ function reportsTo(peers: readonly string[], figures: () => LoadFigures | undefi
   return new LoadReports(checkPeers('reportLoadTo', peers)!, figures)
 }
 
-/** Puts a gate on a server that reports to `peers` and sheds while `isShort`. */
+/** Puts a gate on a server that reports to `peers`, and that sheds while `isShort` is true. */
 function doorThatTells(server: http.Server, peers: readonly string[] = LOCAL, figures = () => FIGURES as LoadFigures) {
   const reports = reportsTo(peers, figures)
   return pathOn(server, {

@@ -1,4 +1,4 @@
-/** Records of requests whose handlers never ran: each request is in one record, and many cost as little as few. */
+/** Records of requests whose handlers never ran: each request is counted in one record, and many share a record. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { after, describe, it } from 'node:test'

@@ -1,4 +1,4 @@
-// A route that hands on what it fetches, as it comes: a model's answer, an export of another service.
+// A route that streams the response of another service, such as the answer of a language model or an export.
 export const dynamic = 'force-dynamic'
 
 export async function GET(request) {
