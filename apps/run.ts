@@ -105,7 +105,7 @@ function writePage(): void {
 
 function readArguments(): { names: readonly string[]; checks: readonly CheckName[] } {
   const refuse = (why: string): never => {
-    console.error(`${basename(import.meta.filename)}: ${why}\n--help says what there is`)
+    console.error(`${basename(import.meta.filename)}: ${why}\nsee --help`)
     process.exit(2)
   }
   try {

@@ -11,9 +11,9 @@
  * - tuned: sim/scenarios.ts
  * - cold: sim/cold-starts.ts
  * - development: sim/development.ts
- * - held-out: sim/held-out.ts, written before any result was seen. Three changes were made after its results were seen.
+ * - held-out: sim/held-out.ts, written before any result was seen. The limiter was changed three times after that.
  * - unseen: sim/unseen.ts, written by an author who had not read the limiter, before the limiter ran on its scenarios.
- *   One change (to the treatment of a halt, see LimitReason) was made after its results were first seen.
+ *   One change of the limiter (to the treatment of a halt, see LimitReason) was made after its results were first seen.
  * - fresh: sim/fresh.ts, written by a second such author, and committed before the limiter ran on its scenarios.
  * - thirty: sim/thirty.ts, written by a third such author, and committed before the limiter ran on its scenarios.
  * - uneven: sim/uneven.ts, dependencies whose speed varies.

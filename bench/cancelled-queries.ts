@@ -10,7 +10,7 @@
  * is a server under protect() with { deadlineMs }; `patient` is `within` at exactly the capacity of the pool, without a
  * deadline. --source measures another version of the library.
  *
- * Bar: at least 90 % of the good answers of `patient`, at most 20 new connections.
+ * Bar: at least 90 % of the capacity in good answers, at most 20 new connections.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -45,7 +45,7 @@ const { protect } = await from<typeof import('../packages/meltproof/src/index.ts
 const postgres = await startPostgres()
 const watcher = new pg.Client({ connectionString: postgres.url, application_name: 'watcher' })
 await watcher.connect()
-console.log('| arm | deadline | good | of patient | connections | at work | answers and failures |')
+console.log('| arm | deadline | good | of capacity | connections | at work | answers and failures |')
 console.log('| --- | ---: | ---: | ---: | ---: | ---: | --- |')
 try {
   const everything = ((CONNECTIONS * 1000) / QUERY_MS) * seconds

@@ -34,7 +34,7 @@ export function scriptOptions<const T extends Declared>(
   { help, takesOperands = false }: ScriptWords = {},
 ): ScriptOptions<T> {
   const refuse = (why: string): never => {
-    console.error(`${basename(script)}: ${why}\n--help says what there is`)
+    console.error(`${basename(script)}: ${why}\nsee --help`)
     process.exit(2)
   }
   if (process.argv.slice(2).some(argument => argument === '--help' || argument === '-h')) {

@@ -49,7 +49,7 @@ function bench(
   return { name, run, results: json(name), pages, minutes, rounds, ...more }
 }
 
-/** The README quotes figures of these, so they run in the form in which they were published. */
+/** The published figures of these come from the full form. */
 const FULL = ['burst', 'burst-fresh', 'timeouts']
 /** Minutes of each experiment. */
 const EXPERIMENTS: Readonly<Record<string, number>> = {

@@ -109,7 +109,7 @@ const ENOUGH: readonly Scenario[] = [
     ideal: () => 0,
   }),
   // A feed holds 1,000 long polls until there is news, every 20 s. Then it answers all at once (0.3 ms), and they ask
-  // again. Next to them are 100/s of posts on the same path, 2 ms. The burst is 0.7 s of work. No request may be shed.
+  // again. Next to them are 100/s of posts on the same path, 2 ms. The burst is half a second of work. No request may be shed.
   enough('news every 20 s for 1,000 long polls, beside 100/s of 2 ms', {
     workload: {
       ...onePath(

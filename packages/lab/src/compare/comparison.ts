@@ -17,7 +17,7 @@ import { FEWEST, trimmedInterval } from './trimmed-interval.ts'
 /** Confidence that no figure is called different by chance: at most two comparisons in a hundred contain an error. */
 export const CONFIDENCE = 0.98
 
-/** The resolution of a latency is one bucket of its histogram (load/histogram.ts), and goodput depends on it. */
+/** Latencies come from histograms with buckets of this relative width (load/histogram.ts): less is no change. */
 const RESOLUTION = 1 / 128
 
 /** Smaller changes count as no difference. For errors, a share of the requests. */

@@ -1,6 +1,7 @@
 /**
- * A scenario is a published experiment, made repeatable (docs/add-a-scenario.md). It fills its own `Measured`, so an
- * interrupted run keeps its figures; everything shown or judged is a pure function of them. Types only.
+ * A scenario is a repeatable experiment; most were published by others (docs/add-a-scenario.md). It fills its own
+ * `Measured`, so an interrupted run keeps its figures. Everything shown or judged is a pure function of these. Types
+ * only.
  */
 import type { LoadOutcome, LoadProgress, Tls } from '../load/plan.ts'
 import type { App } from '../launch/command.ts'

@@ -168,7 +168,7 @@ export const DOUBT_CODES = [
   'saturated',
   /** Not all standing connections could be opened. */
   'standing',
-  /** Requests failed for a reason on this machine (such as no free port), or for one without a code. */
+  /** Requests failed for a reason on this machine, such as no free port, or with the code `other`. */
   'failures',
   /** Answers were not HTTP. */
   'malformed',
