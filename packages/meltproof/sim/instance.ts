@@ -201,8 +201,7 @@ export class Instance<R extends InstanceRequest> {
 
   /** The value of the metric meltproof_load_ratio; 0 without a gate. */
   load(nowMs: number): number {
-    const meter = this.#meter
-    return meter === undefined ? 0 : meter.utilisation(nowMs, this.#gate!.knownLimit) * meter.demand(nowMs)
+    return this.#meter?.load(nowMs, this.#gate!.knownLimit) ?? 0
   }
 
   /** The figures for balancers, as ProcessGate reports them; undefined without a gate. */

@@ -154,7 +154,6 @@ export class ProcessGate<E extends Admitted<E>> {
     if (!failOpen.isOpen) failOpen.guard(() => this.#reclaim(nowMs))
     const { inflight, queued } = admission
     const knownLimit = quietly(() => admission.knownLimit)
-    const [utilisation, demand] = [load.utilisation(nowMs, knownLimit), load.demand(nowMs)]
     return {
       inflight,
       stragglers: quietly(() => admission.uncounted) ?? 0,
@@ -164,9 +163,9 @@ export class ProcessGate<E extends Admitted<E>> {
       admitted,
       shed: { ...sheds.counts },
       pressure: load.pressure(nowMs),
-      utilisation,
-      demand,
-      load: utilisation * demand,
+      utilisation: load.utilisation(nowMs, knownLimit),
+      demand: load.demand(nowMs),
+      load: load.load(nowMs, knownLimit),
       limitKnown: knownLimit !== undefined && !failOpen.isOpen,
     }
   }

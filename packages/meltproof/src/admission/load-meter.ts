@@ -88,6 +88,10 @@ export class LoadMeter {
     return Math.max(1, offered / Math.max(1, offered - shed))
   }
 
+  load(nowMs: number, limit: number | undefined): number {
+    return this.utilisation(nowMs, limit) * this.demand(nowMs)
+  }
+
   /**
    * 0 to 1: the larger of the loop's busy share and the ratio of requests in service to the limit.
    * @param limit undefined while the limit is unknown: then only the loop counts

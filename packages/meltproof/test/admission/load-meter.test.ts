@@ -80,10 +80,10 @@ test('load is utilisation times demand', () => {
   const meter = new LoadMeter(() => worked, 0)
   worked.inServiceMs = 400
   offer(meter, 0, ['started'])
-  assert.equal(meter.utilisation(100, 8) * meter.demand(100), 0.5)
-  assert.equal(meter.utilisation(100, undefined) * meter.demand(100), 0)
+  assert.equal(meter.load(100, 8), 0.5)
+  assert.equal(meter.load(100, undefined), 0)
   offer(meter, 100, ['shed', 'shed'])
-  assert.equal(meter.utilisation(100, 4) * meter.demand(100), 3)
+  assert.equal(meter.load(100, 4), 3)
 })
 
 test('utilisation forgets what is older than two seconds', () => {

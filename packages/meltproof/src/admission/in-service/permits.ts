@@ -160,8 +160,7 @@ export class Permits<E extends Admitted<E>> {
     if (nowMs < this.#presumeAgainAt) return
     this.#presumeAgainAt = nowMs + PRESUME_MS
     const { full, knownLimit, countedLimit } = this.#gate
-    // While the limit is unknown, requests wait only when the limiter's maximum number is in service. Until then no
-    // permit has to be freed.
+    // While the limit is unknown and permits are left, none has to be freed.
     if (knownLimit === undefined && !full) return
     const permits = countedLimit - (this.#hooks.streams?.doubted ?? 0)
     for (const orphan of this.#orphans.takeTreatedAsFinished(nowMs, permits)) this.#free(orphan, nowMs)

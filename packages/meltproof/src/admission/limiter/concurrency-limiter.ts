@@ -10,7 +10,7 @@
  *
  * Phases of the limit for resources outside the loop, such as a database:
  *
- * - open: nothing is limited, except while a suspicion lasts.
+ * - open: nothing is limited, except while a suspicion lasts, or by the loop.
  * - measure: throughput is measured under the first limit. While it falls with the limit, and requests take no longer,
  *   the limit rises by half, until it is removed. If far fewer requests leave than before, those in service do not wait
  *   in a queue, and a quarter more are admitted.
@@ -156,7 +156,7 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   get reason(): LimitReason {
-    return Math.min(this.#loop.limit, this.#loop.hold) < this.#limit ? 'loop' : this.#reason
+    return this.#counts < this.#limit ? 'loop' : this.#reason
   }
 
   get searching(): boolean {
@@ -317,8 +317,7 @@ export class ConcurrencyLimiter implements Limiter {
     // `lately` may include a time before the load rose, in which fewer requests left than could have.
     const rate = Math.max(this.#rates.lately(nowMs), since)
     const needed = rate * this.#spanMs(aloneMs)
-    // If the loop is the bottleneck, its own limit decides once that limit holds requests back. A single stall does not
-    // discard what the cohorts have shown.
+    // If the loop is the bottleneck, its own limit decides once it holds requests back. A short stall discards nothing.
     const { limit: ofLoop, scarceForMs } = this.#loop
     const loopDecides = scarceForMs >= 2 * this.#tuning.busyForMs && this.#counted >= ofLoop
     if (scarceForMs >= this.#tuning.busyForMs && !loopDecides) return

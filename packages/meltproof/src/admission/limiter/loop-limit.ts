@@ -1,7 +1,7 @@
 /**
  * The limit while the event loop is the scarce resource. If a loop never rests, more requests in service add no
  * throughput and only wait for each other. So the limit is halved again and again while the loop stays busy. If the
- * loop rests while requests wait, it has room, and more are admitted at once. Before a busy loop has been judged,
+ * loop rests while requests wait, it has room, and more are admitted at once. Before a busy loop has a limit,
  * further requests wait, because handlers that begin with an asynchronous call would otherwise all start. They do not
  * wait if requests were in service while the loop last rested, because those depend on something else.
  *

@@ -228,6 +228,14 @@ describe('the event loop', () => {
       assert.deepEqual([limiter!.reason, limiter!.known], ['loop', true])
     }
   })
+
+  it('that becomes idle again sheds nothing', () => {
+    const steps = (_: unknown, nowMs: number): Step[] => (nowMs < 5000 ? cpu5() : waits(300))
+    for (const seed of SEEDS) {
+      const result = run({ rate: () => 600, steps }, 20, seed)
+      assert.equal(shedFrom(result, 8), 0, `seed ${seed}`)
+    }
+  })
 })
 
 describe('a suspicion', () => {
@@ -335,10 +343,19 @@ describe('requests that take far longer than others do not block them forever', 
   })) {
     it(`a pool keeps serving next to ${name}`, () => {
       const results = [1, 2, 3, 4, 5, 6, 7, 8].map(seed => run(workload, 60, seed))
-      const mean = (from: number, to: number): number =>
-        results.reduce((sum, result) => sum + goodRate(result, from, to), 0) / results.length
-      assert.ok(mean(10, 59) >= 170, `${mean(10, 59)}/s of 200`)
-      for (let s = 10; s < 55; s += 5) assert.ok(mean(s, s + 5) >= 140, `${mean(s, s + 5)}/s from ${s} s on`)
+      const served = (from: number, to: number): { mean: number; worst: number } => {
+        const rates = results.map(result => goodRate(result, from, to))
+        return { mean: rates.reduce((sum, rate) => sum + rate, 0) / rates.length, worst: Math.min(...rates) }
+      }
+      const { mean, worst } = served(10, 59)
+      assert.ok(mean >= 170 && worst >= 160, `${mean}/s of 200, ${worst}/s in the worst run`)
+      for (let s = 10; s < 55; s += 5) {
+        assert.ok(served(s, s + 5).mean >= 140, `${served(s, s + 5).mean}/s from ${s} s on`)
+        for (const result of results.slice(0, SEEDS.length)) {
+          const rate = goodRate(result, s, s + 5)
+          assert.ok(rate >= 120, `${rate}/s from ${s} s on`)
+        }
+      }
     })
   }
 

@@ -25,22 +25,27 @@ function handsOver(service: GatedService): void {
 }
 
 describe('a socket that is sent to another process', () => {
-  it('may have a waiting request', async () => {
-    const holding = new Holding()
-    const service = await startGated(holding.handler)
-    const first = (await service.connect()).get('/first')
-    const { response } = await holding.take('/first')
-    handsOver(service)
-    const waiting = (await service.connect()).get('/waits')
-    assert.equal((await waiting.answer()).body, 'child')
-    await service.connect()
-    await eventually('the request waits no more', () => service.requestPath.stats().queued === 0)
-    assert.equal(service.requestPath.stats().left, 1)
-    response.end('first')
-    assert.equal((await first.answer()).body, 'first')
-    await eventually('the permit is back', () => service.requestPath.stats().inflight === 0)
-    assert.deepEqual(holding.started, ['/first'])
-  })
+  for (const [name, ...lines] of [
+    ['request'],
+    ['request for an upgrade that no listener accepts', 'Connection: Upgrade', 'Upgrade: websocket'],
+  ] as const) {
+    it(`may have a waiting ${name}`, async () => {
+      const holding = new Holding()
+      const service = await startGated(holding.handler)
+      const first = (await service.connect()).get('/first')
+      const { response } = await holding.take('/first')
+      handsOver(service)
+      const waiting = (await service.connect()).get('/waits', ...lines)
+      assert.equal((await waiting.answer()).body, 'child')
+      await service.connect()
+      await eventually('the request waits no more', () => service.requestPath.stats().queued === 0)
+      assert.equal(service.requestPath.stats().left, 1)
+      response.end('first')
+      assert.equal((await first.answer()).body, 'first')
+      await eventually('the permit is back', () => service.requestPath.stats().inflight === 0)
+      assert.deepEqual(holding.started, ['/first'])
+    })
+  }
 
   it('is forgotten once further connections are opened, and so is its request', async () => {
     const holding = new Holding()
@@ -64,21 +69,6 @@ describe('a socket that is sent to another process', () => {
     }
     const inService = [...service.requestPath.processGate.permits.inService].length
     assert.ok(inService <= 20, `${inService} requests are in service`)
-  })
-
-  it('may have a waiting request for an upgrade that no listener accepts', async () => {
-    const holding = new Holding()
-    const service = await startGated(holding.handler)
-    const first = (await service.connect()).get('/first')
-    const { response } = await holding.take('/first')
-    handsOver(service)
-    const waiting = (await service.connect()).get('/waits', 'Connection: Upgrade', 'Upgrade: websocket')
-    assert.equal((await waiting.answer()).body, 'child')
-    await service.connect()
-    await eventually('the request waits no more', () => service.requestPath.stats().queued === 0)
-    response.end('first')
-    assert.equal((await first.answer()).body, 'first')
-    await eventually('the permit is back', () => service.requestPath.stats().inflight === 0)
   })
 
   it('is forgotten after its upgrade, too', async () => {
