@@ -2,8 +2,8 @@
  * Checks how often `meltlab compare` reports a difference between equal programs, and how often it detects that one
  * program is 5 % slower.
  *
- *   node bench/compare.ts [rounds]             on each simulated machine with assumed noise, a hundred comparisons of a
- *                                              program with itself, and a hundred with one that is 5 % slower
+ *   node bench/compare.ts [rounds]             simulates machines with assumed noise; on each, a hundred times compares
+ *                                              a program with itself, and a hundred times with a 5 % slower one
  *   node bench/compare.ts --real [minutes]     the same with a real server on this machine, in blocks of 10 and of 20
  *                                              rounds, until the time is up
  *
@@ -68,7 +68,7 @@ function compareSimulated(noise: Noise, slower: number, rounds: number, random: 
   return compare({ name: 'A', results: results.a }, { name: 'B', results: results.b })
 }
 
-/** Alternates three arms: the same program twice, and one that is 5 % slower. Blocks of one length share no round. */
+/** Alternates three arms: the same program twice, and one that is 5 % slower. No two blocks of 10 share a round. */
 async function onThisMachine(minutes: number): Promise<void> {
   const { node, cpu, cores, kernel, loadBefore } = conditions()
   const [same, again, slower] = await measureTurns([1, 1, 1.05] as const, Date.now() + minutes * 60_000)

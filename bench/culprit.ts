@@ -7,9 +7,9 @@
  *   node bench/culprit.ts --costs [--seconds 60] [--turns 24] [--dry]
  *   node bench/culprit.ts [--only FORM] [--node PATH]     writes nothing
  *
- * Runs of the same code, including stopped ones, add up to 500 stalls; --fresh starts over. A stall is named right if
- * its record has the file and the line, and unknown if the record says `unknown` or there is none. All else is wrong,
- * also a range of lines, and a record outside all planted stalls that names a place that did not run at that time.
+ * Runs of the same code, including stopped ones, add up to 500 stalls; --fresh starts over. A stall counts as
+ * right if its record names the file and the line, and as unknown if it has no record, or one that says `unknown`. Any
+ * other record is wrong: also one that names a range of lines, or, outside the stalls, a place that did not run then.
  * --costs measures two such servers side by side, one of them without MELTPROOF_CULPRIT: first both at rest, then the
  * CPU and the latency of requests to each, alternating.
  *

@@ -48,7 +48,7 @@ export const parseTarget = (url: string, templated = false): Target => {
 export const accepts = (address: string, port: number, timeoutMs: number): Promise<boolean> =>
   reaches(connect({ host: address, port }), 'connect', timeoutMs)
 
-/** The address for the whole run: the first that accepts a connection, else the first; undefined if there is none. */
+/** Returns the first address that accepts a connection, or else the first one; undefined if the name has none. */
 export const resolveAddress = async (target: Target, timeoutMs: number): Promise<string | undefined> => {
   let addresses: string[]
   try {

@@ -1,6 +1,6 @@
 /**
- * Random histories on real databases. Without meltproof the check finds no fault in them, so with meltproof every fault
- * would be the wrapper's, and there is none. `npm run histories` runs thousands; CI runs some hundred.
+ * Random histories on real databases. The check finds no fault in them without meltproof, so a fault found with
+ * meltproof is one of its wrappers. None is expected. `npm run histories` runs thousands; CI runs some hundred.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
