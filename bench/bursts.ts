@@ -1,13 +1,17 @@
 /**
- * Simulates 288 bursts at a service with 5 requests a second, bare and protected, in virtual time. Handlers begin with an
- * asynchronous call, use CPU, wait, and use CPU again. Each burst arrives within 0, 100 or 1,000 ms. Prints in how many
- * cases protection costs more than 2 % of the requests their answer in time, and in how many it sheds requests although
- * the p99 of bare is at most two seconds.
+ * Simulates 576 bursts at a service with 5 requests a second, bare and protected, in virtual time. Handlers begin with an
+ * asynchronous call, use CPU, wait, and use CPU again. Each burst arrives within 0, 100 or 1,000 ms, at a warm process,
+ * at a cold one, and at a warm one that has half or 30 % of a core. Prints in how many cases protection costs more than
+ * 2 % of the requests their answer in time, and in how many it sheds requests although the p99 of bare is at most two
+ * seconds.
  *
  *   --list  also prints each of these cases
  */
-import { LIMITERS } from '../packages/meltproof/sim/limiters/all.ts'
+
 import { cold, MACHINES } from '../packages/meltproof/sim/cold-starts.ts'
+import { type Core, stolenSlices } from '../packages/meltproof/sim/core.ts'
+import { LIMITERS } from '../packages/meltproof/sim/limiters/all.ts'
+import type { Random } from '../packages/meltproof/sim/random.ts'
 import { type SimResult, simulate } from '../packages/meltproof/sim/service.ts'
 import type { Step, Workload } from '../packages/meltproof/sim/workload.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
@@ -18,6 +22,19 @@ const SECONDS = 12
 /** A smaller share of the requests may be chance. */
 const NOTICEABLE = 0.02
 
+const shared =
+  (everyMs: number, forMs: number) =>
+  (workload: Workload): Workload => ({
+    ...workload,
+    core: (random: Random): Core => stolenSlices(random, { everyMs, forMs }),
+  })
+const PROCESSES: Readonly<Record<string, (workload: Workload) => Workload>> = {
+  warm: workload => workload,
+  cold: workload => cold(workload, MACHINES[0]!),
+  'half of a core': shared(4, 4),
+  '30 % of a core': shared(30, 70),
+}
+
 const { values } = scriptOptions(import.meta.filename, { list: { type: 'boolean', default: false } })
 let cases = 0
 let fewer = 0
@@ -27,7 +44,7 @@ for (const clients of [40, 150, 400, 1200]) {
   for (const withinMs of [0, 100, 1000]) {
     for (const cpu of [0.2, 1, 4]) {
       for (const wait of [0, 20, 300, 2000]) {
-        for (const isCold of [false, true]) compare(clients, withinMs, cpu, wait, isCold)
+        for (const process of Object.keys(PROCESSES)) compare(clients, withinMs, cpu, wait, process)
       }
     }
   }
@@ -36,10 +53,10 @@ console.log(
   `${cases} bursts: protection costs answers in time in ${fewer}, and sheds where bare needs at most two seconds in ${shed}`,
 )
 
-function compare(clients: number, withinMs: number, cpu: number, wait: number, isCold: boolean): void {
+function compare(clients: number, withinMs: number, cpu: number, wait: number, process: string): void {
   const steps = (): Step[] => ['yield', { cpu }, { wait }, { cpu: 0.1 }]
   const workload: Workload = { rate: () => 5, steps, cohorts: [{ atMs: 1000, withinMs, clients, requests: 1 }] }
-  const shown = isCold ? cold(workload, MACHINES[0]!) : workload
+  const shown = PROCESSES[process]!(workload)
   const run = (seed: number, isGuarded: boolean): SimResult =>
     simulate(shown, { seconds: SECONDS, seed, limiter: isGuarded ? LIMITERS['meltproof'] : undefined })
   let [bareGood, ourGood, ourShed, offered, slowest] = [0, 0, 0, 0, 0]
@@ -58,7 +75,7 @@ function compare(clients: number, withinMs: number, cpu: number, wait: number, i
   if (isFewer) fewer++
   if (isShed) shed++
   if (values.list && (isFewer || isShed)) {
-    const name = `${clients} within ${withinMs} ms, ${cpu} ms of CPU, wait of ${wait} ms${isCold ? ', cold' : ''}`
+    const name = `${clients} within ${withinMs} ms, ${cpu} ms of CPU, wait of ${wait} ms, ${process}`
     console.log(
       `${name}: ${ourGood} of ${offered} in time, bare ${bareGood} (p99 ${slowest.toFixed(0)} ms), ${ourShed} shed`,
     )

@@ -40,8 +40,8 @@ const rule = (name: string, what: string, ...edits: (readonly [file: string, fin
 const EVIDENCE = [
   rule('cohorts', 'evidence from cohorts that requests wait for each other', [
     LIMITER,
-    'const found = this.#cohorts.contention(nowMs)',
-    'const found = nowMs < 0 ? this.#cohorts.contention(nowMs) : undefined',
+    'const found = this.#loop.mayBeScarce ?',
+    'const found = nowMs > 0 ?',
   ]),
   rule('two-rises', 'two rises, not one, as evidence', [COHORTS, 'isSure: false,', 'isSure: true,']),
   rule('hold', 'the hold of a suspicion', [
@@ -61,8 +61,8 @@ const EVIDENCE = [
   ]),
   rule('few-first', 'a cohort among few comes before the one among more', [
     COHORTS,
-    ' || low.serial > high.serial) return undefined',
-    ') return undefined',
+    ' || low.serial > high.serial',
+    '',
   ]),
   rule('clear', 'a rise must exceed its noise', [
     COHORTS,
@@ -71,19 +71,18 @@ const EVIDENCE = [
   ]),
   rule('few-contend', 'no limit where few wait for each other', [
     LIMITER,
-    'recent <= needed || loopDecides',
-    'loopDecides',
+    'if (recent <= needed) {',
+    'if (nowMs < 0) {',
   ]),
-  rule(
-    'scarce-loop',
-    'no limit by cohorts where the loop is scarce',
-    [LIMITER, 'recent <= needed || loopDecides', 'recent <= needed'],
-    [LIMITER, 'if (scarceForMs >= this.#tuning.busyForMs && !loopDecides) return', ''],
-  ),
-  rule('scarce-loop-waits', 'cohorts are kept until the limit of the loop holds requests back', [
+  rule('scarce-loop', 'no limit by cohorts where the loop is scarce', [
     LIMITER,
-    'if (scarceForMs >= this.#tuning.busyForMs && !loopDecides) return',
-    '',
+    'const found = this.#loop.mayBeScarce ?',
+    'const found = nowMs < 0 ?',
+  ]),
+  rule('delayed', 'times of requests that the loop delayed show no rise', [
+    LIMITER,
+    'if (wasScarce && !this.#loop.mayBeScarce)',
+    'if (nowMs < 0)',
   ]),
   rule(
     'seen-to-drain',
@@ -132,7 +131,7 @@ const LOOP_RULES = [
     'this.hold = this.#holds(nowMs) ?',
     'this.hold = nowMs < 0 ?',
   ]),
-  rule('loop-stall', 'what shows a queue outside the loop is kept after a stall of the loop', [
+  rule('loop-stall', 'a short stall of the loop delays few requests', [
     LIMITER,
     'scarceForMs >= 2 * this.#tuning.busyForMs',
     'scarceForMs >= this.#tuning.busyForMs',

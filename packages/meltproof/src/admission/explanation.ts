@@ -22,6 +22,7 @@ const WHY_LIMITED: Readonly<Record<Exclude<LimitReason, 'none'>, string>> = {
   set: 'the app set this limit',
   suspected:
     'requests took longer as more were in service; meltproof holds that number for up to a second to see whether this continues',
+  busy: 'the event loop is busy; within a second meltproof finds out whether it is overloaded',
   loop: 'with more, the event loop was never idle, and requests only waited for each other',
   contention:
     'with more, requests waited for each other outside the event loop (a connection pool, a database, the thread pool)',

@@ -229,7 +229,8 @@ export class Gate<E extends Entry> {
     }
     this.#wakeWhenDue(nowMs)
     if (this.full) this.#setBound(nowMs)
-    else this.#wakeAtTurnEnd()
+    // The limiter may have found just now that the loop has room again.
+    if (!this.full) this.#wakeAtTurnEnd()
   }
 
   get admitsAll(): boolean {

@@ -104,6 +104,21 @@ test('the gate starts requests up to the limit, and queues the rest in order of 
   assert.deepEqual(world.started, [0, 1, 2])
 })
 
+test('a request that finds the limit gone when it reports that it waits starts at the end of the turn', () => {
+  const limiter = {
+    ...fixedLimit(1),
+    limit: 1,
+    limitReached: () => {
+      limiter.limit = 2
+    },
+  }
+  const { world, arrive, endTurn } = gateOn(limiter)
+  assert.deepEqual([arrive().decision, arrive().decision], ['start', 'wait'])
+  assert.equal(world.turnEnds, 1)
+  endTurn()
+  assert.deepEqual(world.started, [0, 1])
+})
+
 test('a burst after an overload is not shed if the service had been idle in between', () => {
   const shedOfBurst = (pauseMs: number): number => {
     const { gate, world, arrive, release, endTurn, pass } = gateOn(fixedLimit(1))

@@ -83,6 +83,18 @@ describe('a queue', () => {
     }
   })
 
+  it('that is new stands after its first departures only if its expected wait exceeds six seconds', () => {
+    for (const [length, stands] of [
+      [3 * hopeless - 10, false],
+      [3 * hopeless + 10, true],
+    ] as const) {
+      const { queue, push, run } = queueOf(gapMs)
+      push(length)
+      run(3 * intervalMs, length)
+      assert.equal(queue.standing, stands, `${length} wait`)
+    }
+  })
+
   it('does not stand while it shrinks, however long its expected wait is', () => {
     const { queue, push, run, shed, warmUp } = queueOf(gapMs)
     warmUp()

@@ -67,6 +67,8 @@ class Cohort {
   /** Answers since the first request of the cohort arrived. */
   readonly answers: Answers
   readonly tickets: Ticket[] = []
+  /** True if something else delayed these requests: their times are too long to show a rise. */
+  isDelayed = false
   readonly #size: number
   #inService = 0
   /** The times once every request has left; stored, because all cohorts are compared every few milliseconds. */
@@ -152,6 +154,12 @@ export class Cohorts {
     this.#filling = undefined
   }
 
+  /** Something other than the requests in service delayed the cohorts that began at `sinceMs` or later. */
+  delayedSince(sinceMs: number): void {
+    for (const cohort of this.#levels) if (cohort !== undefined && cohort.sinceMs >= sinceMs) cohort.isDelayed = true
+    if (this.#filling !== undefined) this.#filling.isDelayed = true
+  }
+
   /** `inService`: the number in service, including this request. Returns the request's ticket. */
   admitted(nowMs: number, inService: number): Ticket {
     this.#filling ??= this.#begin(inService)
@@ -181,7 +189,7 @@ export class Cohorts {
     const { shows, matters, standardErrors, apart } = this.#tuning
     const low = this.#levels[lower]
     const high = this.#levels[higher]
-    if (low === undefined || high === undefined || low.serial > high.serial) return undefined
+    if (low === undefined || high === undefined || high.isDelayed || low.serial > high.serial) return undefined
     if (high.meanInService < apart * low.meanInService) return undefined
     const ageMs = Math.min(low.youngestMs(nowMs), high.youngestMs(nowMs))
     const few = low.upTo(ageMs)

@@ -134,7 +134,8 @@ export class ConcurrencyLimiter implements Limiter {
 
   get usualLimit(): number {
     const tries = this.#phase === 'measure' || this.#phase === 'lower'
-    return tries ? Math.max(this.limit, Math.floor(this.#before) + this.uncounted) : this.limit
+    const usual = tries ? this.#before : Math.min(this.#limit, this.#loop.limit)
+    return Math.max(this.limit, Math.floor(usual) + this.uncounted)
   }
 
   /** Maximum number of counted requests in service. */
@@ -156,7 +157,8 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   get reason(): LimitReason {
-    return this.#counts < this.#limit ? 'loop' : this.#reason
+    if (this.#counts === this.#limit) return this.#reason
+    return this.#loop.isSet ? 'loop' : 'busy'
   }
 
   get searching(): boolean {
@@ -263,7 +265,11 @@ export class ConcurrencyLimiter implements Limiter {
   #judgeLoop(nowMs: number): void {
     const wasSet = this.#loop.isSet
     const emptyMs = this.#emptyMs + (this.#requests.inService === 0 ? nowMs - this.#emptySince : 0)
+    const { hold, restedAt, scarceForMs } = this.#loop
     this.#loop.judge(nowMs, this.#counted, this.#waits, emptyMs)
+    // Requests took longer because of the loop. A stall of less than 200 ms delays few of them.
+    const wasScarce = hold !== Number.POSITIVE_INFINITY || scarceForMs >= 2 * this.#tuning.busyForMs
+    if (wasScarce && !this.#loop.mayBeScarce) this.#cohorts.delayedSince(restedAt)
     this.loopHasRoom = !this.#loop.isBusy
     if (this.#loop.isSet) {
       const isUnused = !this.#waits && nowMs - this.#unboundAt > this.#tuning.forgetMs
@@ -282,7 +288,8 @@ export class ConcurrencyLimiter implements Limiter {
   #judge(nowMs: number): void {
     this.#judgedAt = nowMs
     if (!this.#isKnown) this.#requests.follow(this.#meanMs)
-    const found = this.#cohorts.contention(nowMs)
+    // While the loop may be the bottleneck, its own limit decides.
+    const found = this.#loop.mayBeScarce ? undefined : this.#cohorts.contention(nowMs)
     if (found === undefined && !this.#isHeld) return
     if (found?.isSure) this.#limitContention(found, nowMs)
     else if (this.#isHeld) {
@@ -317,11 +324,7 @@ export class ConcurrencyLimiter implements Limiter {
     // `lately` may include a time before the load rose, in which fewer requests left than could have.
     const rate = Math.max(this.#rates.lately(nowMs), since)
     const needed = rate * this.#spanMs(aloneMs)
-    // If the loop is the bottleneck, its own limit decides once it holds requests back. A short stall discards nothing.
-    const { limit: ofLoop, scarceForMs } = this.#loop
-    const loopDecides = scarceForMs >= 2 * this.#tuning.busyForMs && this.#counted >= ofLoop
-    if (scarceForMs >= this.#tuning.busyForMs && !loopDecides) return
-    if (recent <= needed || loopDecides) {
+    if (recent <= needed) {
       this.#cohorts.clear()
       if (this.#isHeld) this.#removeLimit()
       return

@@ -4,7 +4,7 @@ import type { Ticket } from './cohorts.ts'
 export interface Limiter {
   /** How many requests may be in service at once: a whole number, at least 1. */
   readonly limit: number
-  /** {@link limit}, or the previous one while a lower limit is only being tried. @default limit */
+  /** {@link limit} without what lasts only briefly: the previous one while a lower limit is tried. @default limit */
   readonly usualLimit?: number
   /** True if the limit is set by the operator or learned. Until then `limit` says nothing. */
   readonly known?: boolean
@@ -35,11 +35,12 @@ export interface Limiter {
  * - `set`: by the operator.
  * - `none`: nothing shows that requests wait for each other.
  * - `suspected`: requests took longer with more in service; the limit lasts a second at most unless this is confirmed.
+ * - `busy`: the event loop has been busy for 40 ms; it is judged after 100 ms.
  * - `loop`: the event loop never rests.
  * - `contention`: requests wait for each other outside the event loop, for example in a connection pool.
  * - `halt`: requests are in service, and none is answered any more.
  */
-export type LimitReason = 'set' | 'none' | 'suspected' | 'loop' | 'contention' | 'halt'
+export type LimitReason = 'set' | 'none' | 'suspected' | 'busy' | 'loop' | 'contention' | 'halt'
 
 export function fixedLimit(limit: number): Limiter {
   const nothing = (): void => {}

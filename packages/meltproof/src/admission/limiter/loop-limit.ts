@@ -38,7 +38,7 @@ const HOLD_CPU = 1 / 4
 export class LoopLimit {
   /** Infinity while the loop has room. */
   limit: number = Number.POSITIVE_INFINITY
-  /** At most this many may be in service while further requests are held back; Infinity otherwise. */
+  /** At most this many may be in service while further requests are held back, before there is a limit; else Infinity. */
   hold: number = Number.POSITIVE_INFINITY
   /** When {@link judge} is next due, ms. */
   dueAt: number
@@ -57,8 +57,9 @@ export class LoopLimit {
   #emptyThen = 0
   #emptyMs = 0
   #busyThen = 0
-  #restedAt = 0
-  /** Requests in service at the last judgement, and throughout the last window in which the loop rested. */
+  /** When the loop last rested, ms. */
+  restedAt = 0
+  /** Requests in service at the last judgement, and at both ends of the last window in which the loop rested. */
   #countedThen = 0
   #countedAtRest = 0
   #changedAt = 0
@@ -78,12 +79,16 @@ export class LoopLimit {
   }
 
   get isBusy(): boolean {
-    return this.#judgedAt > this.#restedAt
+    return this.#judgedAt > this.restedAt
   }
 
   /** For how long the loop has been busy, ms; 0 while requests take about as long as usual. */
   get scarceForMs(): number {
-    return this.#times.areUsual ? 0 : this.#judgedAt - this.#restedAt
+    return this.#times.areUsual ? 0 : this.#judgedAt - this.restedAt
+  }
+
+  get mayBeScarce(): boolean {
+    return this.hold !== Number.POSITIVE_INFINITY || this.scarceForMs >= this.#tuning.busyForMs
   }
 
   get isSet(): boolean {
@@ -99,7 +104,7 @@ export class LoopLimit {
   judge(nowMs: number, counted: number, waits: boolean, emptyMs = 0): void {
     this.#emptyMs = emptyMs
     const elapsedMs = nowMs - this.#judgedAt
-    const { busyForMs, busyWindowMs, fewest, grows, lookMs, loopBusy } = this.#tuning
+    const { busyForMs, busyWindowMs, grows, lookMs, loopBusy } = this.#tuning
     const busyMs = this.#busyMs()
     const rests = busyMs - this.#busyThen < loopBusy * elapsedMs
     // Usual times are only learned from a stretch in which the loop was busy, or resting, throughout.
@@ -109,7 +114,7 @@ export class LoopLimit {
     this.#busyThen = busyMs
     if (rests) {
       this.#times.rested(nowMs)
-      this.#restedAt = nowMs
+      this.restedAt = nowMs
       this.#countedAtRest = Math.min(counted, this.#countedThen)
       this.#beginsBusy()
       if (this.isSet) this.#trial.end()
@@ -119,7 +124,12 @@ export class LoopLimit {
       }
     } else if (nowMs - this.#busySince >= busyForMs) this.#lower(nowMs, counted, waits)
     this.#countedThen = counted
-    this.hold = this.#holds(nowMs) ? Math.min(this.hold, Math.max(fewest, counted)) : Number.POSITIVE_INFINITY
+    this.hold = this.#holds(nowMs) ? this.#firstLimit(counted) : Number.POSITIVE_INFINITY
+  }
+
+  /** A number that is already held is kept: in the middle of a turn of the loop, few may be in service by chance. */
+  #firstLimit(counted: number): number {
+    return this.hold === Number.POSITIVE_INFINITY ? Math.max(this.#tuning.fewest, counted) : this.hold
   }
 
   #holds(nowMs: number): boolean {
@@ -133,7 +143,7 @@ export class LoopLimit {
     const { fewest, limitsByLoop, loopWorkMs } = this.#tuning
     if (!limitsByLoop || this.#mayBeStarved(nowMs)) return
     if (!this.isSet) {
-      if (!this.#times.compare(nowMs, counted)) this.#change(Math.max(fewest, counted), nowMs)
+      if (!this.#times.compare(nowMs, counted)) this.#change(this.#firstLimit(counted), nowMs)
       return
     }
     if (counted > this.limit) return
@@ -151,7 +161,7 @@ export class LoopLimit {
 
   /** When the loop became busy, or when the limit last changed if that is later. */
   get #busySince(): number {
-    return Math.max(this.#restedAt, this.#changedAt)
+    return Math.max(this.restedAt, this.#changedAt)
   }
 
   #beginsBusy(): void {

@@ -79,12 +79,14 @@ describe('before a busy loop is judged', () => {
     }
   })
 
-  it('the hold never rises, and ends when the loop gets its limit', () => {
+  it('the number that is held stays, and becomes the first limit', () => {
     const { limit, run } = loop()
     run(2 * busyWindowMs, { counted: 40 })
-    run(busyWindowMs, { counted: 60 })
-    assert.equal(limit.hold, 40)
-    run(busyForMs, { counted: 40 })
+    for (const counted of [60, 30]) {
+      run(busyWindowMs, { counted })
+      assert.equal(limit.hold, 40)
+    }
+    run(busyForMs, { counted: 30 })
     assert.deepEqual([limit.limit, limit.hold], [40, Number.POSITIVE_INFINITY])
   })
 
