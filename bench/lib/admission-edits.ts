@@ -81,7 +81,7 @@ const EVIDENCE = [
   ]),
   rule('delayed', 'times of requests that the loop delayed show no rise', [
     LIMITER,
-    'if (wasScarce && !this.#loop.mayBeScarce)',
+    'if (delaysSince < this.#loop.delaysSince)',
     'if (nowMs < 0)',
   ]),
   rule(
@@ -114,7 +114,12 @@ const EVIDENCE = [
 
 /** The limit where the event loop is scarce. */
 const LOOP_RULES = [
-  rule('loop', 'a limit where the event loop never rests', [LOOP, 'nowMs - this.#busySince >= busyForMs', 'nowMs < 0']),
+  rule(
+    'loop',
+    'a limit where the event loop never rests',
+    [LOOP, 'nowMs - this.#busySince >= busyForMs', 'nowMs < 0'],
+    [LOOP, 'this.hold = this.#holds(nowMs) ?', 'this.hold = nowMs < 0 ?'],
+  ),
   rule('loop-trial', 'four times that limit is tried when fewer leave than under a higher one', [
     LOOP,
     'else if (this.#trial.starts(nowMs, this.limit))',
@@ -132,9 +137,9 @@ const LOOP_RULES = [
     'this.hold = nowMs < 0 ?',
   ]),
   rule('loop-stall', 'a short stall of the loop delays few requests', [
-    LIMITER,
-    'scarceForMs >= 2 * this.#tuning.busyForMs',
-    'scarceForMs >= this.#tuning.busyForMs',
+    LOOP,
+    'this.scarceForMs >= 2 * busyForMs',
+    'this.scarceForMs >= busyForMs',
   ]),
   rule('loop-others', 'no lower limit than the first where the loop is busy while nothing is in service', [
     LOOP,
@@ -143,8 +148,8 @@ const LOOP_RULES = [
   ]),
   rule('loop-usual', 'no limit while requests take no longer than while the loop rested', [
     LOOP,
-    'if (!this.#times.compare(nowMs, counted))',
-    'if (nowMs > 0)',
+    'if (!this.#times.compare(nowMs, counted) && limitsByLoop)',
+    'if (limitsByLoop)',
   ]),
   rule('quick-slow', 'no kind is quick of which one answer in fifty is slow', [
     TIMES,

@@ -47,11 +47,9 @@ export class Chain {
     this.release()
   }
 
-  /**
-   * Drops all references to the request, because async contexts can hold a chain long after it. The criticality is read
-   * first if the handler may still make calls.
-   */
+  /** Drops all references to the request, because async contexts can hold a chain long after it. */
   release(): void {
+    // The handler may still make calls, which send the criticality.
     if (!this.over) void this.criticality
     this.#options = {}
   }

@@ -1,10 +1,7 @@
 /** The only file of meltproof that reads time. Pure code receives a number of milliseconds instead. */
 import { performance } from 'node:perf_hooks'
 
-/**
- * Monotonic time in milliseconds, with microsecond resolution. It does not jump when NTP or an operator sets the wall
- * clock, so limits, waits and windows keep their length.
- */
+/** Monotonic ms, to the microsecond: setting the wall clock (NTP) does not move it, so waits keep their length. */
 export const now: () => number = () => performance.now()
 
 /** Monotonic ms on the clock that all threads share. Uses no outer variable: a thread of culprit/ gets it as text. */

@@ -26,11 +26,10 @@ export class FailOpen {
   fail(error: unknown): void {
     if (this.failed) return
     this.failed = true
-    // Waiting requests start later than the request that is being decided: otherwise pipelined answers would be sent in
-    // the wrong order.
     if (!this.isOpen) {
       this.isOpen = true
       this.#hooks.stepAside()
+      // Later than the request that is being decided: otherwise pipelined answers would be sent in the wrong order.
       process.nextTick(this.#hooks.startWaiting)
     }
     this.#hooks.onFailure(error)

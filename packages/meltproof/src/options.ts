@@ -5,10 +5,9 @@ export function rejectUnknown(what: string, given: object, known: readonly strin
   for (const name of Object.keys(given)) {
     if (known.includes(name)) continue
     const close = nearest(name, known)
-    throw new MeltproofError(
-      'MELTPROOF_OPTION_UNKNOWN',
-      `${what} does not know '${name}'.${close === undefined ? '' : ` Did you mean '${close}'?`} Known: ${known.join(', ')}.`,
-    )
+    const hint = close === undefined ? '' : ` Did you mean '${close}'?`
+    const problem = `${what} does not know '${name}'.${hint} Known: ${known.join(', ')}.`
+    throw new MeltproofError('MELTPROOF_OPTION_UNKNOWN', problem)
   }
 }
 

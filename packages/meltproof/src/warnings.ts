@@ -16,9 +16,8 @@ export function warnOnce(warning: Warn = warn): Warn {
 
 /** Wraps `onWarning`. If it throws or rejects, the app does not notice, and `process.emitWarning` gets the warning. */
 export function safeWarning(onWarning: Warn): Warn {
-  const warnInstead = (text: string, how: string): void => {
+  const warnInstead = (text: string, how: string): void =>
     quietly(() => warn(`${text} (Printed here because onWarning ${how}.)`))
-  }
   return text => {
     try {
       caughtPromise(onWarning(text), reason => warnInstead(text, `rejected with ${showThrown(reason)}`))
@@ -29,9 +28,8 @@ export function safeWarning(onWarning: Warn): Warn {
 }
 
 /**
- * Handles the result of a hook, which may be async: the rejection of its promise must not end the process. Returns true
- * for a promise or a thenable, and passes its rejection to `onRejected`, which by default ignores it. Never throws,
- * even if reading `then` does.
+ * Handles the result of a hook: if that is a promise or a thenable, returns true, and passes its rejection, which must
+ * not end the process, to `onRejected`, by default ignored. Never throws, even if reading `then` does.
  */
 export function caughtPromise(value: unknown, onRejected: (reason: unknown) => void = nothing): boolean {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false

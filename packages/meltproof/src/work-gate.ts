@@ -93,12 +93,10 @@ export class WorkGate<E extends GatedWork<E> & Admitted<E>> {
   /** Ends started work. @param answered whether its duration says something about the limit */
   end(entry: E, answered: boolean): void {
     const { failOpen, permits } = this.processGate
-    try {
+    failOpen.guard(() => {
       if (answered && !entry.abandoned) permits.answered(entry, now())
       else permits.drop(entry, now())
-    } catch (error) {
-      failOpen.fail(error)
-    }
+    })
   }
 
   /** Called when the caller no longer waits for started work, which continues. */

@@ -115,7 +115,7 @@ export function keepApart<T extends { readonly y: number }>(
 }
 
 type Named = Readonly<Record<'x' | 'y' | 'width', number>>
-type Box = Readonly<Record<'left' | 'right' | 'top' | 'bottom', number>>
+export type Box = Readonly<Record<'left' | 'right' | 'top' | 'bottom', number>>
 
 interface Place {
   readonly x: number
@@ -133,11 +133,15 @@ const MOST_ROWS = 9
 
 const touch = (a: Box, b: Box): boolean => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom
 
-/** Puts each name beside its point, or in the nearest row above or below with room. The first point chooses first. */
-export function besidePoints(points: readonly Named[], within: Box): readonly Place[] {
+/**
+ * Puts each name beside its point, or in the nearest row above or below with room. The first point chooses first.
+ * `others`: what else no name may cover.
+ */
+export function besidePoints(points: readonly Named[], within: Box, others: readonly Box[] = []): readonly Place[] {
   const taken: Box[] = points.map(({ x, y }) => ({
     ...{ left: x - HALF_MARK, right: x + HALF_MARK, top: y - HALF_MARK, bottom: y + HALF_MARK },
   }))
+  taken.push(...others)
   return points.map(point => {
     const tried = placesOf(point).map(place => ({ place, box: boxOf(place, point.width) }))
     const inside = tried.filter(

@@ -1,7 +1,7 @@
 /** The common parts of plots: frame, colours, marks, text, grid and legend. SVG text, pure. */
 import { escapeText } from './escape.ts'
 import { formatUnit } from './format.ts'
-import type { Scale } from './plot-frame.ts'
+import type { Box, Scale } from './plot-frame.ts'
 import type { Axis, Level, ScenarioArm } from './result.ts'
 
 /** The area of a plot, px. Each plot is drawn for a page, and with letters of the same size for a phone. */
@@ -113,6 +113,12 @@ export function grid(axis: Axis, y: Scale, { margin, left, top, bottom }: Frame,
     ...lines,
     `<line class="axis" x1="${left}" x2="${px(right)}" y1="${bottom}" y2="${bottom}"/>`,
   ].join('')
+}
+
+/** Where {@link levelLine} writes the name of the level. */
+export function levelName(level: Level, y: Scale, { left }: Frame): Box {
+  const base = y.to(level.value) - 6
+  return { left: left + 6, right: left + 6 + tickWidth(level.name), top: base - 14, bottom: base + 4 }
 }
 
 export function levelLine(level: Level, y: Scale, { left }: Frame, right: number): string {

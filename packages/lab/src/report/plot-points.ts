@@ -2,7 +2,19 @@
 import { escapeText } from './escape.ts'
 import { formatUnit } from './format.ts'
 import { besidePoints, scaleOf, withoutTouching } from './plot-frame.ts'
-import { armOf, type Drawn, type Frame, grid, levelLine, mark, nameWidth, px, type Styled, text } from './plot-parts.ts'
+import {
+  armOf,
+  type Drawn,
+  type Frame,
+  grid,
+  levelLine,
+  levelName,
+  mark,
+  nameWidth,
+  px,
+  type Styled,
+  text,
+} from './plot-parts.ts'
 import type { PointsPlot } from './result.ts'
 
 /** Room right of the axis for points without a value, px. */
@@ -46,8 +58,8 @@ function onePanel(
     .map(point => ({ ...point, cy: y.to(point.y) }))
     .toSorted((a, b) => Number(b.arm.kind === 'protected') - Number(a.arm.kind === 'protected'))
   const named = placed.map(({ cx, cy, arm }) => ({ x: cx, y: cy, width: nameWidth(arm.name) }))
-  const within = { left: frame.left, right: right + 20, top: frame.top - 12, bottom: frame.bottom + 10 }
-  const names = besidePoints(named, within)
+  const within = { left: frame.left, right: right + 4, top: frame.top - 12, bottom: frame.bottom + 10 }
+  const names = besidePoints(named, within, [levelName(ideal, y, frame)])
   const shown = withoutTouching(x.ticks, x.to, TICK_GAP)
   const ticks = shown.map(tick => ({ at: x.to(tick), words: formatUnit(tick, drawn.x.unit) }))
   if (hasNone) ticks.push({ at: right - 20, words: 'none' })

@@ -73,6 +73,20 @@ test('an empty plot of points is still valid SVG', () => {
   }
 })
 
+test('no name covers the name of the ideal, or leaves the frame', () => {
+  const within = { left: 84, right: 300, top: 28, bottom: 362 }
+  const ideal = { left: 90, right: 128, top: 60, bottom: 78 }
+  const points = [
+    { x: 200, y: 70, width: 90 },
+    { x: 290, y: 70, width: 80 },
+  ]
+  const [first, second] = besidePoints(points, within, [ideal])
+  assert.deepEqual([first?.anchor, second?.anchor], ['end', 'end'], 'there is no room to the right')
+  // Letters reach 9 px above and below the middle.
+  assert.ok(first!.y + 9 <= ideal.top || first!.y - 9 >= ideal.bottom, `at ${first!.y}`)
+  assert.equal(besidePoints(points, within)[0]?.y, 70)
+})
+
 test('labels of up to eight arms do not overlap, wherever the points are', () => {
   const within = { left: 84, right: 952, top: 28, bottom: 362 }
   const point = fc.record({

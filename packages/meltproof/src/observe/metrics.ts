@@ -1,7 +1,4 @@
-/**
- * The table of metrics for Prometheus and OpenTelemetry. A test compares it with docs/metrics.md: to add a metric, add
- * an entry here and its line there.
- */
+/** The table of metrics for Prometheus and OpenTelemetry. A test checks that docs/metrics.md has a line for each. */
 import { now } from '../clock.ts'
 import { type LimiterFigures, namedLimiters, namedPools } from '../named-figures.ts'
 import {
@@ -20,17 +17,8 @@ import type { Aggregator } from './instruments.ts'
 import type { LabelName, Labels } from './labels.ts'
 import type { LoopDelay } from './recent-delays.ts'
 
-type GuardGauge =
-  | 'inflight'
-  | 'stragglers'
-  | 'abandoned'
-  | 'queued'
-  | 'limit'
-  | 'pressure'
-  | 'utilisation'
-  | 'demand'
-  | 'load'
-  | 'lanes'
+type GuardLoad = 'pressure' | 'utilisation' | 'demand' | 'load'
+type GuardGauge = GuardLoad | 'inflight' | 'stragglers' | 'abandoned' | 'queued' | 'limit' | 'lanes'
 type GuardCounter = 'admitted' | 'exempt' | 'left'
 type GuardState = 'dryRun' | 'draining' | 'limitKnown'
 

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { checkFunction, checkGuard, checkNumber, checkObject, rejectUnknown } from '../options.ts'
 import type { RequestRecord } from '../record.ts'
+import { quietly } from '../warnings.ts'
 import { boundedNames } from './labels.ts'
 import type { GuardLike } from './metrics.ts'
 
@@ -41,17 +42,9 @@ export function checkObserveOptions(
   return {
     slowMs: checkNumber('slowMs', slowMs, { min: 1, max: 3_600_000, unit: 'milliseconds' }),
     routeOf: (record, request) => {
-      const name = record.route ?? named(route, request)
+      const name = record.route ?? quietly(() => route?.(request))
       return typeof name === 'string' && name !== '' ? boundedRoute(name) : ''
     },
     peerOf: boundedNames(most),
-  }
-}
-
-function named(route: ObserveOptions['route'], request: IncomingMessage): string | undefined {
-  try {
-    return route?.(request)
-  } catch {
-    return undefined
   }
 }

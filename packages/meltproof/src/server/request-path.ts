@@ -175,10 +175,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     }
   }
 
-  /**
-   * Sheds with one write, without a request object. This is the usual case in a standing queue. Returns false if Node
-   * must create a request object.
-   */
+  /** Sheds with one write, as usual in a standing queue. Returns false if Node must create a request object. */
   refuse(connection: Connection<Exchange>, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean {
     const { serverGate, shedding } = this
     if (serverGate.admitsAll || this.#failOpen.isOpen || !connection.quiet) return false

@@ -31,7 +31,9 @@ const delayWatchers = new Set<DelayWatcher>()
 /** Keeps the heartbeat running until {@link releaseCounted} was called as often. The first call starts the ledger. */
 export function holdCounted(): void {
   holders++
-  if (heartbeat === undefined) start()
+  if (heartbeat !== undefined) return
+  ledger.beat(now(), idleMs())
+  heartbeat = atRoot(() => setTimeout(beat, PERIOD_MS).unref())
 }
 
 /** The heartbeat stops at its next beat, so that a hold followed by a release costs no timer change. */
@@ -64,13 +66,6 @@ export function isBeating(): boolean {
   return heartbeat !== undefined
 }
 
-function start(): void {
-  ledger.beat(now(), idleMs())
-  atRoot(() => {
-    heartbeat = setTimeout(beat, PERIOD_MS).unref()
-  })
-}
-
 function beat(): void {
   const nowMs = now()
   const idle = idleMs()
@@ -80,12 +75,8 @@ function beat(): void {
   for (const watcher of delayWatchers) watcher(ledger.periodMs, Math.max(0, ledger.lateMs(nowMs)), nextInMs)
   ledger.beat(nowMs, idle, nextInMs)
   if (stalled) for (const stall of ledger.stallsBetween(nowMs - 1, nowMs)) stalls.publish(stall)
-  if (holders > 0) {
-    heartbeat = setTimeout(beat, nextInMs).unref()
-    return
-  }
-  heartbeat = undefined
-  ledger.stop()
+  heartbeat = holders > 0 ? setTimeout(beat, nextInMs).unref() : undefined
+  if (heartbeat === undefined) ledger.stop()
 }
 
 function idleMs(): number {

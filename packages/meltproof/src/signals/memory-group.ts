@@ -53,10 +53,8 @@ export function findMemoryGroup(read: ReadText, machineBytes: number): MemoryGro
       unreadable ??= error
     }
   }
-  if (least === undefined) {
-    if (unreadable !== undefined) throw unreadable
-    return undefined
-  }
+  if (least === undefined && unreadable !== undefined) throw unreadable
+  if (least === undefined) return undefined
   if (!/^\d/.test(textOf(read, least.usageFile) ?? '')) throw new Error(`${least.usageFile} contains no number`)
   return least
 }

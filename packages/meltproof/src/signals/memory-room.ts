@@ -22,14 +22,11 @@ const OWN_SHARE = 0.08
 /** The same share for a process that at rest fills most of the limit: less may be garbage of the young generation. */
 const LEAST_OWN_SHARE = 0.04
 /**
- * A process is at rest when no request was in service for this time, ms. The memory that it then holds is a cache, or
- * kept by its allocator.
- */
-const REST_MS = 5000
-/**
- * The same holds for memory that has changed by at most {@link STEADY_SHARE} of the limit in this time, ms, while no
+ * A process is at rest when no request was in service for REST_MS. The memory that it then holds is a cache, or kept by
+ * its allocator. The same holds for memory that has changed by at most STEADY_SHARE of the limit in STEADY_MS, while no
  * request was refused: a busy service is never at rest.
  */
+const REST_MS = 5000
 const STEADY_MS = 20_000
 const STEADY_SHARE = 0.02
 /** Growth below this share of the limit is ignored. */
@@ -112,10 +109,7 @@ export class MemoryRoom {
     return this.#isOurs && this.#ahead >= this.#bodyMark
   }
 
-  /**
-   * True when V8 should collect garbage now: V8 knows only the limit of its heap, not that of the container. The
-   * interval grows while collections free little.
-   */
+  /** True when V8, which knows only its heap's limit, should collect. The interval grows while that frees little. */
   wantsCollection(nowMs: number): boolean {
     const mayHelp = this.#ownBytes - this.#leastBytes >= this.#shareBytes
     if (!mayHelp || this.usedBytes < this.#collectMark || nowMs < this.#collectAtMs) return false
@@ -255,10 +249,7 @@ class InServiceLimit {
   }
 }
 
-/**
- * The returned function takes the number of requests in service, and returns the highest of the last one to two times
- * {@link PEAK_MS}: at a single moment few may be in service.
- */
+/** Finds the most requests in service in the last one to two times PEAK_MS: at a single moment there may be few. */
 function recentPeak(): (inService: number, nowMs: number) => number {
   let sinceMs = 0
   let most = 0

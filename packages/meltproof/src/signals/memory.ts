@@ -4,7 +4,7 @@ import { totalmem } from 'node:os'
 import { setTimeout } from 'node:timers'
 import { getHeapStatistics } from 'node:v8'
 import { now } from '../clock.ts'
-import { warn, warnOnce } from '../warnings.ts'
+import { quietly, warn, warnOnce } from '../warnings.ts'
 import { heapRoom } from './heap.ts'
 import type { HeapRoom } from './heap-room.ts'
 import { findMemoryGroup, type MemoryGroup, reclaimableBytes } from './memory-group.ts'
@@ -141,11 +141,10 @@ export class Memory implements InService {
     warn(
       `meltproof can no longer read the memory use of the container of process ${process.pid} (${String(error)}); it watches only the heap.`,
     )
-    try {
+    // A socket that cannot be resumed has closed.
+    quietly(() => {
       for (const source of this.sources) source.onRoom()
-    } catch {
-      // A socket that cannot be resumed has closed.
-    }
+    })
   }
 }
 

@@ -86,6 +86,10 @@ class Cohort {
     return this.tickets.push(ticket) === this.#size
   }
 
+  delayedSince(sinceMs: number): void {
+    this.isDelayed ||= this.tickets.some(({ startedAt, tookMs }) => !(startedAt + tookMs <= sinceMs))
+  }
+
   get sinceMs(): number {
     return this.tickets[0]!.startedAt
   }
@@ -154,10 +158,9 @@ export class Cohorts {
     this.#filling = undefined
   }
 
-  /** Something other than the requests in service delayed the cohorts that began at `sinceMs` or later. */
+  /** Something other than the requests in service delayed those that were in service at `sinceMs` or later. */
   delayedSince(sinceMs: number): void {
-    for (const cohort of this.#levels) if (cohort !== undefined && cohort.sinceMs >= sinceMs) cohort.isDelayed = true
-    if (this.#filling !== undefined) this.#filling.isDelayed = true
+    for (const cohort of [...this.#levels, this.#filling]) cohort?.delayedSince(sinceMs)
   }
 
   /** `inService`: the number in service, including this request. Returns the request's ticket. */

@@ -265,11 +265,9 @@ export class ConcurrencyLimiter implements Limiter {
   #judgeLoop(nowMs: number): void {
     const wasSet = this.#loop.isSet
     const emptyMs = this.#emptyMs + (this.#requests.inService === 0 ? nowMs - this.#emptySince : 0)
-    const { hold, restedAt, scarceForMs } = this.#loop
+    const { delaysSince } = this.#loop
     this.#loop.judge(nowMs, this.#counted, this.#waits, emptyMs)
-    // Requests took longer because of the loop. A stall of less than 200 ms delays few of them.
-    const wasScarce = hold !== Number.POSITIVE_INFINITY || scarceForMs >= 2 * this.#tuning.busyForMs
-    if (wasScarce && !this.#loop.mayBeScarce) this.#cohorts.delayedSince(restedAt)
+    if (delaysSince < this.#loop.delaysSince) this.#cohorts.delayedSince(delaysSince)
     this.loopHasRoom = !this.#loop.isBusy
     if (this.#loop.isSet) {
       const isUnused = !this.#waits && nowMs - this.#unboundAt > this.#tuning.forgetMs

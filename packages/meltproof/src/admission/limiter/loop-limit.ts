@@ -40,6 +40,8 @@ export class LoopLimit {
   limit: number = Number.POSITIVE_INFINITY
   /** At most this many may be in service while further requests are held back, before there is a limit; else Infinity. */
   hold: number = Number.POSITIVE_INFINITY
+  /** Since when the loop has delayed requests so much that their times show nothing else, ms; Infinity if it has not. */
+  delaysSince: number = Number.POSITIVE_INFINITY
   /** When {@link judge} is next due, ms. */
   dueAt: number
   readonly #busyMs: () => number
@@ -57,8 +59,7 @@ export class LoopLimit {
   #emptyThen = 0
   #emptyMs = 0
   #busyThen = 0
-  /** When the loop last rested, ms. */
-  restedAt = 0
+  #restedAt = 0
   /** Requests in service at the last judgement, and at both ends of the last window in which the loop rested. */
   #countedThen = 0
   #countedAtRest = 0
@@ -79,12 +80,12 @@ export class LoopLimit {
   }
 
   get isBusy(): boolean {
-    return this.#judgedAt > this.restedAt
+    return this.#judgedAt > this.#restedAt
   }
 
   /** For how long the loop has been busy, ms; 0 while requests take about as long as usual. */
   get scarceForMs(): number {
-    return this.#times.areUsual ? 0 : this.#judgedAt - this.restedAt
+    return this.#times.areUsual ? 0 : this.#judgedAt - this.#restedAt
   }
 
   get mayBeScarce(): boolean {
@@ -114,7 +115,7 @@ export class LoopLimit {
     this.#busyThen = busyMs
     if (rests) {
       this.#times.rested(nowMs)
-      this.restedAt = nowMs
+      this.#restedAt = nowMs
       this.#countedAtRest = Math.min(counted, this.#countedThen)
       this.#beginsBusy()
       if (this.isSet) this.#trial.end()
@@ -125,6 +126,10 @@ export class LoopLimit {
     } else if (nowMs - this.#busySince >= busyForMs) this.#lower(nowMs, counted, waits)
     this.#countedThen = counted
     this.hold = this.#holds(nowMs) ? this.#firstLimit(counted) : Number.POSITIVE_INFINITY
+    if (!this.mayBeScarce) this.delaysSince = Number.POSITIVE_INFINITY
+    // A short stall delays few requests.
+    else if (this.hold !== Number.POSITIVE_INFINITY || this.scarceForMs >= 2 * busyForMs)
+      this.delaysSince = Math.min(this.delaysSince, Math.max(this.#restedAt, nowMs - 2 * busyForMs))
   }
 
   /** A number that is already held is kept: in the middle of a turn of the loop, few may be in service by chance. */
@@ -141,9 +146,9 @@ export class LoopLimit {
 
   #lower(nowMs: number, counted: number, waits: boolean): void {
     const { fewest, limitsByLoop, loopWorkMs } = this.#tuning
-    if (!limitsByLoop || this.#mayBeStarved(nowMs)) return
+    if (this.#mayBeStarved(nowMs)) return
     if (!this.isSet) {
-      if (!this.#times.compare(nowMs, counted)) this.#change(this.#firstLimit(counted), nowMs)
+      if (!this.#times.compare(nowMs, counted) && limitsByLoop) this.#change(this.#firstLimit(counted), nowMs)
       return
     }
     if (counted > this.limit) return
@@ -161,7 +166,7 @@ export class LoopLimit {
 
   /** When the loop became busy, or when the limit last changed if that is later. */
   get #busySince(): number {
-    return Math.max(this.restedAt, this.#changedAt)
+    return Math.max(this.#restedAt, this.#changedAt)
   }
 
   #beginsBusy(): void {

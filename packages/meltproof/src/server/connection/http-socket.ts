@@ -81,6 +81,9 @@ export function keepOpenDuring(connections: Iterable<{ readonly socket: HttpSock
   }
 }
 
+/** Connections that Node treats as idle although one of their requests waits. */
+export type Busy = Iterable<{ readonly socket: HttpSocket; readonly hasQueue: boolean }>
+
 /** Connections for which {@link surviveShutdownLibraries} has replaced the `end()` of their socket. */
 const LASTING = new WeakSet<object>()
 
@@ -89,9 +92,7 @@ const LASTING = new WeakSet<object>()
  * whenever an answer is finished. http-shutdown marks sockets as idle until their 'request' event, and destroys them at
  * `close()`. This function keeps connections open that have a waiting request or a delayed 503.
  */
-export function surviveShutdownLibraries(
-  connections: Iterable<{ readonly socket: HttpSocket; readonly hasQueue: boolean }>,
-): void {
+export function surviveShutdownLibraries(connections: Busy): void {
   for (const connection of connections) {
     const { socket } = connection
     if (socket._isIdle === true) socket._isIdle = false

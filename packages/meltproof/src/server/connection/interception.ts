@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream'
 import { replaceMethod } from '../../replace-method.ts'
 import type { ConnectionRequest } from './connection.ts'
 import type { Connections } from './connections.ts'
-import { type HttpSocket, surviveShutdownLibraries, keepOpenDuring } from './http-socket.ts'
+import { type Busy, type HttpSocket, surviveShutdownLibraries, keepOpenDuring } from './http-socket.ts'
 
 /** Apps may emit these events themselves, with any arguments. */
 export interface Intercepted {
@@ -17,9 +17,6 @@ export interface Intercepted {
   /** Receives sockets that Node or the app is about to close, and sockets that change protocol. */
   readonly connections: Pick<Connections<ConnectionRequest>, 'cut' | 'open' | 'upgrade'>
 }
-
-/** Connections that Node treats as idle although one of their requests waits. */
-type Busy = Iterable<{ readonly socket: HttpSocket; readonly hasQueue: boolean }>
 
 type Emit = (this: Server, event: string, ...args: unknown[]) => boolean
 

@@ -185,10 +185,12 @@ function openLane(
 
 /** Closes, refs and unrefs the extra lanes with the main handle. The returned function closes them and undoes this. */
 function tie(main: ListenHandle, lanes: ListenHandle[]): () => void {
-  const each = (act: (lane: ListenHandle) => void): void => {
-    for (const lane of lanes) quietly(() => act(lane))
-  }
-  const undos: (() => void)[] = []
+  const undos = (['ref', 'unref'] as const).map(name =>
+    replaceMethod(main, name, original => () => {
+      for (const lane of lanes) quietly(() => lane[name]())
+      return original()
+    }),
+  )
   function detach(): void {
     closeAll(lanes)
     for (const undo of undos) undo()
@@ -197,14 +199,6 @@ function tie(main: ListenHandle, lanes: ListenHandle[]): () => void {
     replaceMethod(main, 'close', close => callback => {
       detach()
       return close(callback)
-    }),
-    replaceMethod(main, 'ref', ref => () => {
-      each(lane => lane.ref())
-      return ref()
-    }),
-    replaceMethod(main, 'unref', unref => () => {
-      each(lane => lane.unref())
-      return unref()
     }),
   )
   return detach

@@ -1,7 +1,4 @@
-/**
- * Reads criticality and the mark of a retry from a request, and forbids retries in its answer. Both count only if the
- * caller is trusted.
- */
+/** Reads criticality and the mark of a retry, if the caller is trusted, and forbids retries in the answer. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { OutgoingHttpHeaders } from 'node:http2'
 import { CRITICALITIES, classOf, isCriticality } from '../../admission/queue/criticality.ts'

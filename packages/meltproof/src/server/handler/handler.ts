@@ -49,19 +49,16 @@ export function handlerOf(parts: HandlerParts): (exchange: Exchange, event: stri
     }
   }
 
-  const runUnder =
-    (limit: RequestDeadline) =>
-    (exchange: Exchange, event: string): boolean => {
-      try {
-        exchange.budget = openBudget(limit, exchange, () => onLate(exchange))
-      } catch (error) {
-        failOpen.fail(error)
-        return observe(exchange, event)
-      }
-      return runWithBudget(exchange.budget, () => observe(exchange, event))
+  const run = (exchange: Exchange, event: string): boolean => {
+    if (deadline === undefined) return observe(exchange, event)
+    try {
+      exchange.budget = openBudget(deadline, exchange, () => onLate(exchange))
+    } catch (error) {
+      failOpen.fail(error)
+      return observe(exchange, event)
     }
-
-  const run = deadline === undefined ? observe : runUnder(deadline)
+    return runWithBudget(exchange.budget, () => observe(exchange, event))
+  }
 
   return (exchange, event) => {
     const { request, response } = exchange

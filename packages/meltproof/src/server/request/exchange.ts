@@ -43,10 +43,7 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   answeredLate = false
   threw = false
   uploadEnd: Exchange | undefined
-  /**
-   * Set while signals/memory.ts counts the request: whether it counts as one with a body. Stored, because an app may
-   * change the method, from which this is guessed.
-   */
+  /** Set while memory.ts counts the request: whether as one with a body. Stored, as apps may change the method. */
   heldBody: boolean | undefined
 
   // Set while requests are recorded (timing/observed.ts).

@@ -130,9 +130,8 @@ export function watchCut(stream: ServerHttp2Stream): void {
 }
 
 /**
- * Called when the stream ends before its answer is complete; later Node makes a partial answer look complete. When a
- * client resets a stream, Node closes the stream before destroying it. So a stream that is destroyed already was
- * destroyed by the app.
+ * Must run at that event: later Node makes a partial answer look complete. When a client resets a stream, Node closes
+ * it before destroying it. So a stream that is destroyed already was destroyed by the app.
  */
 function noteCut(this: MaybeCut): void {
   this[CUT] = !hasEnded(this)

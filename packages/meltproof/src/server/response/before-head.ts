@@ -5,7 +5,7 @@ export type Head = Parameters<ServerResponse['writeHead']>
 /** Lets `change` read and modify the head of an answer at the moment when it is sent. */
 export function beforeHead(response: ServerResponse, change: (head: Head) => Head): void {
   const { writeHead } = response
-  const changeThenWrite = function (this: ServerResponse, ...head: Head): ServerResponse {
+  response.writeHead = function (this: ServerResponse, ...head: Head): ServerResponse {
     let changed = head
     try {
       if (!this.headersSent) changed = change(head)
@@ -13,8 +13,7 @@ export function beforeHead(response: ServerResponse, change: (head: Head) => Hea
       // On failure the head is sent unchanged, which is better than no answer.
     }
     return writeHead.apply(this, changed)
-  }
-  response.writeHead = changeThenWrite as typeof writeHead
+  } as typeof writeHead
 }
 
 /**

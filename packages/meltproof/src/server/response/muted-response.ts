@@ -4,10 +4,7 @@ import type { Socket } from 'node:net'
 import { isHttp2 } from '../request/is-http2.ts'
 import { StreamResponse } from './stream-response.ts'
 
-/**
- * Makes a response ignore its handler, without errors, once meltproof has answered in the handler's place. To the
- * handler it looks as if the client had left.
- */
+/** Once meltproof has answered, makes the response ignore its handler without errors, as if the client had left. */
 export function mute(request: IncomingMessage, response: ServerResponse | StreamResponse): void {
   if (response instanceof StreamResponse) {
     Object.assign(response.stream, MUTED_STREAM)

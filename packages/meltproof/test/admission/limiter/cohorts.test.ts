@@ -287,6 +287,32 @@ describe('cohorts', () => {
     assert.ok(found.ageMs > 0 && found.ageMs <= 400, `${found.ageMs} ms`)
   })
 
+  it('find no rise in requests that something else delayed, but compare later ones with them', () => {
+    const few = (cohorts: Service): void => {
+      for (let i = 0; i < 20; i++) cohorts.ended(cohorts.admitted(10 * i, 1), 10)
+    }
+    // The last one leaves at 600 ms.
+    const queued = (cohorts: Service): void => {
+      const tickets = Array.from({ length: 40 }, (_, i) => cohorts.admitted(200, i + 1))
+      for (const [i, ticket] of tickets.entries()) cohorts.ended(ticket, 10 * (i + 1))
+    }
+    for (const [sinceMs, isFound] of [
+      [600, true],
+      [200, false],
+    ] as const) {
+      const cohorts = new Service()
+      few(cohorts)
+      queued(cohorts)
+      cohorts.delayedSince(sinceMs)
+      assert.equal(cohorts.contention(600) !== undefined, isFound, `delayed since ${sinceMs} ms`)
+    }
+    const cohorts = new Service()
+    few(cohorts)
+    cohorts.delayedSince(0)
+    queued(cohorts)
+    assert.ok(cohorts.contention(600))
+  })
+
   it('ignore requests that were admitted without a ticket, or before clear()', () => {
     const cohorts = new Service()
     const early = Array.from({ length: 20 }, () => cohorts.admitted(0, 1))

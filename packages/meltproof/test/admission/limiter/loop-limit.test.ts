@@ -104,6 +104,39 @@ describe('before a busy loop is judged', () => {
     }
   })
 
+  it('it delays requests from the first busy window on, until it rests, but not during a stall below 200 ms', () => {
+    const none = Number.POSITIVE_INFINITY
+    for (const busyMs of [2 * busyWindowMs, 150, 500]) {
+      const { limit, run } = loop()
+      run(busyWindowMs, { busy: 0.5 })
+      run(busyMs, { counted: 30 })
+      assert.deepEqual([limit.delaysSince, limit.mayBeScarce], [busyWindowMs, true], `busy for ${busyMs} ms`)
+      run(busyWindowMs, { busy: 0.5, counted: 30 })
+      assert.deepEqual([limit.delaysSince, limit.mayBeScarce], [none, false])
+    }
+    for (const [stallMs, delays] of [
+      [150, false],
+      [210, true],
+    ] as const) {
+      const { limit, run, stall } = loop()
+      // With 16 in service at rest, nothing is held back.
+      run(3 * busyWindowMs, { busy: 0.5, counted: fewest })
+      stall(stallMs)
+      run(1, { counted: fewest })
+      assert.equal(limit.mayBeScarce, true)
+      assert.equal(limit.delaysSince < none, delays, `a stall of ${stallMs} ms`)
+    }
+  })
+
+  it('it is not scarce while requests take no longer than usual, with limitsByLoop: false too', () => {
+    for (const limitsByLoop of [true, false]) {
+      const { limit, run } = loop({ ...LIMITER_TUNING, limitsByLoop })
+      run(3000, { busy: 0.5, counted: 30, answerEveryMs: 20 })
+      run(300, { counted: 30, answerEveryMs: 20 })
+      assert.deepEqual([limit.mayBeScarce, limit.isSet], [false, false], `limitsByLoop: ${limitsByLoop}`)
+    }
+  })
+
   it('nothing is held back with limitsByLoop: false', () => {
     const { limit, run } = loop({ ...LIMITER_TUNING, limitsByLoop: false })
     run(busyForMs, { counted: 30 })
