@@ -2,9 +2,9 @@
  * Measures accept lanes: several sockets that listen on one port (packages/meltproof/src/server/connection/lanes.ts).
  *
  * Starvation: a server does one slice of work per turn of its event loop and receives more new connections than it can
- * serve. It queues some requests and sheds the rest at once. With one lane, it accepts one connection per turn, and the
- * others wait in the kernel, where it cannot shed them. Three settings: 1 ms slices at twice the capacity, 5 ms slices
- * at ten and at twenty times.
+ * serve. It queues some requests and sheds the rest at once. With one lane, it accepts one connection per turn; the
+ * other connections wait in the kernel, where it cannot shed their requests. Three settings: slices of 1 ms at twice
+ * the capacity, and slices of 5 ms at ten and at twenty times the capacity.
  *
  * Cost: the server's own CPU per request at a fixed rate far below its capacity, with fresh connections, with
  * keep-alive, and when idle.

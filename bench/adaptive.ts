@@ -11,7 +11,8 @@
  * results of `melts`; the other cases were written before they were first run. The script also measures origins that
  * refuse excess calls (lib/refusing.ts), and compares several fixed limits.
  *
- * --only keeps the stored results of the others. Writes bench/results/adaptive.json and docs/benchmarks-adaptive.md.
+ * With --only, the stored results of the other cases stay. Writes bench/results/adaptive.json and
+ * docs/benchmarks-adaptive.md.
  */
 import { type ChildProcess, execFile, fork } from 'node:child_process'
 import { once } from 'node:events'

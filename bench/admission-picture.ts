@@ -1,7 +1,6 @@
 /**
  * Draws docs/images/admission.svg from the simulator: requests that hold one of ten connections for 50 ms, at three
- * times the capacity of these connections. Left: the throughput at each limit. Right: how the limiter finds the limit
- * at which it stays.
+ * times the capacity of these connections. Left: the throughput at each limit. Right: how the limiter finds its limit.
  *
  *   node bench/admission-picture.ts
  */

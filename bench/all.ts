@@ -1,12 +1,12 @@
 /**
  * Runs some benchmarks of docs/costs.md and docs/benchmarks.md one after another, then writes both pages from all
- * stored results. Takes about twenty minutes and needs a quiet machine. Each can run alone: node bench/<name>.ts.
+ * stored results. Takes about twenty minutes and needs a quiet machine. Each also runs alone: node bench/<name>.ts.
  */
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** These scripts print their results, which are then stored. The others write their own file in results/. */
+/** Scripts whose output is stored as their result. The other scripts write their own file in results/. */
 const PRINTING = ['accept-lanes']
 
 for (const name of ['shed-cost', 'overhead', 'accept-lanes', 'outbound', 'write-docs']) {

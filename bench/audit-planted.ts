@@ -26,7 +26,7 @@ const IN_A_MIX = 5
 const LEAST_SHARE = 0.95
 const FRAMEWORKS = ['http', 'express', 'fastify'] as const
 
-/** The cause that the audit must find for each planted name. The last two concern the server and have no path. */
+/** The cause that the audit must find for each planted name. The last two names concern the server and have no path. */
 const PLANTS: Readonly<Record<string, Cause>> = {
   hashPassword: 'loop-held',
   parseReport: 'loop-held',

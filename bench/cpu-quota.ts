@@ -74,7 +74,7 @@ const page = join(import.meta.dirname, '../docs/fleet.md')
 const LEARNS_S = 10
 const TIMEOUT_MS = 3000
 const CONNECTIONS = 400
-/** Divided by 5, so that the five slices of a request of fleet-service.js burn 1 ms of CPU together, not 5 ms. */
+/** A fifth of the calibration, so that the five slices of a request of fleet-service.js burn 1 ms of CPU in all. */
 const spin = { [spinVariable]: String(Math.round((await calibrateSpin(cores?.server)) / 5)) }
 
 interface Held {

@@ -9,7 +9,8 @@
  *
  * Runs of the same code, including stopped ones, add up to 500 stalls; --fresh starts over. A stall counts as
  * right if its record names the file and the line, and as unknown if it has no record, or one that says `unknown`. Any
- * other record is wrong: also one that names a range of lines, or, outside the stalls, a place that did not run then.
+ * other record is wrong. A record that names a range of lines is wrong too, and so is a record outside the stalls that
+ * names a place which did not run at that time.
  * --costs measures two such servers side by side, one of them without MELTPROOF_CULPRIT: first both at rest, then the
  * CPU and the latency of requests to each, alternating.
  *
@@ -55,9 +56,9 @@ import { quantile } from './lib/quantile.ts'
 const FOLDER = resolve(import.meta.dirname, 'lib/culprit')
 const PAGE = resolve(import.meta.dirname, '../docs/culprit.md')
 const LONGEST_MS = 3000
-/** Stalls between two writes of the figures. A run that is stopped loses fewer than these. */
+/** The figures are written after this number of stalls. A stopped run loses fewer stalls than this. */
 const PART = 50
-/** Requests per second, and the duration of the turn of each server. */
+/** Requests per second in a turn, and the length of a turn. The two servers take turns. */
 const RATE = 1000
 const TURN_MS = 3000
 /** Time for V8 to compile and the watcher to start, ms. */
@@ -170,7 +171,7 @@ async function costs(files: readonly string[]): Promise<CostFigures> {
   // V8 compiles in the first turns.
   for (const server of both) await turn(server)
   for (let i = 0; i < options.whole('turns'); i++) {
-    // Both servers are first equally often.
+    // The servers alternate in going first.
     const order = i % 2 === 0 ? both : ([on, off] as const)
     const [first, second] = [await turn(order[0]), await turn(order[1])]
     turns.push(i % 2 === 0 ? { off: first, on: second } : { off: second, on: first })
@@ -262,7 +263,7 @@ async function start(
   }
 }
 
-/** Returns the paths of the compiled TypeScript and of the addon. The latter is empty without a C compiler. */
+/** Returns the paths of the compiled TypeScript and of the addon. Without a C compiler, the path of the addon is ''. */
 function prepare(): string[] {
   const typed = join(scratch, 'typed.mjs')
   buildSync({

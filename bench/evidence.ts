@@ -6,12 +6,12 @@
  *                          [--meltproof packages/meltproof/src/index.ts] [--arms bare,protected]
  *
  * For each arm: requests offered; in time (2xx within 1 s of the time they were due); in their own time (answered
- * within 1 s, or within 1 s more than their work takes alone if that is over 1 s); late, including those never
- * answered; shed (503); failed; the maximum number of handlers at work at the same time; the slowest answer. All are
- * sums of the rounds, except for the last two, which are maxima. A bar is not judged if the bare server shows that the
+ * within 1 s; if their work takes over 1 s alone, within that time plus 1 s); late, including those never answered;
+ * shed (503); failed; the maximum number of handlers at work at the same time; the slowest answer. All are sums of the
+ * rounds, except for the last two, which are maxima. A bar is not judged if the bare server shows that the
  * machine was too busy, or if the bar was missed while the load generator itself was late.
  *
- * --quick   one round unless --rounds is given, and shorter ones (about six minutes each)
+ * --quick   one round unless --rounds is given, and shorter rounds (about six minutes each)
  * --json    writes every round to FILE
  * --write   writes every round to bench/results/evidence.json
  */
@@ -29,7 +29,7 @@ import { EVIDENCE, type EvidenceWorkload, type Outcome } from './lib/evidence-wo
 
 const ARMS = ['bare', 'protected'] as const
 type Arm = (typeof ARMS)[number]
-/** A generator that is later than this proves nothing about the server. */
+/** A missed bar is not judged if the load generator itself was later than this, ms. */
 const CLIENT_LATE_MS = 500
 const SECONDS: readonly [full: number, quick: number] = [15, 6]
 
@@ -139,7 +139,7 @@ async function ask<T>(child: ChildProcess, what: EvidenceAsk): Promise<T> {
   return value
 }
 
-/** The last core, because the load generator uses the others. */
+/** The last core. The load generator is not pinned, so the kernel can run it on the other cores. */
 function serverCore(): string {
   return String(availableParallelism() - 1)
 }

@@ -8,8 +8,8 @@
  *
  * Writes bench/results/fleet.json, and from it docs/fleet-figures.md and the pictures of docs/fleet.md.
  *
- * `--only` names balancers, and prints without writing. `--thousand` runs only the fleet of a thousand, with the first
- * seed and behind four of the balancers; the other figures stay. `--pages` simulates nothing.
+ * `--only` simulates only these balancers, and prints without writing. `--thousand` runs only the fleet of a thousand,
+ * with the first seed and behind four of the balancers; the other figures stay. `--pages` simulates nothing.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

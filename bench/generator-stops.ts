@@ -15,7 +15,7 @@ import { StoppedGenerator, type StoppedCase, type StoppedRun } from './lib/stopp
 const DURATION_MS = 600
 const CONTROLS = 6
 const CASES: readonly StoppedCase[] = [
-  // A generator that sleeps between requests; one that stays awake; a server that is 80 % busy; a high rate.
+  // In order: a generator that sleeps between requests, one that stays awake, a server that is 80 % busy, a high rate.
   { rate: 100, workMs: 0, durationMs: DURATION_MS },
   { rate: 1000, workMs: 0.2, durationMs: DURATION_MS },
   { rate: 400, workMs: 2, durationMs: DURATION_MS },

@@ -5,9 +5,9 @@
  *   node bench/handlers-at-work.ts [--case hang,deadline,some,silent,cheap,ways] [--meltproof FILE]
  *
  * Bar: with a limit of 16, at most 32 handlers at work in all cases. `--meltproof` names
- * packages/meltproof/src/index.ts of another checkout, to compare with. About five minutes. `ways` covers every way in
- * which a client can end a response while its handler works (packages/meltproof/test/server/ways-out.ts), with 48
- * clients, one after the other. Outages and forged deadlines at a pool are workloads of the scoreboard
+ * packages/meltproof/src/index.ts of another checkout, to compare with. About five minutes. `ways` measures, one after
+ * the other, every way in which a client can end a response while its handler works, with 48 clients each
+ * (packages/meltproof/test/server/ways-out.ts). Outages and forged deadlines at a pool are workloads of the scoreboard
  * (bench/overload.ts), and tests in packages/meltproof/test/server cover slow uploads.
  */
 import { join, resolve } from 'node:path'
@@ -24,7 +24,7 @@ interface Load {
   readonly rate: number
   readonly seconds: number
   readonly path?: string
-  /** Clients disconnect after this time. */
+  /** Clients disconnect after this time, ms. */
   readonly patienceMs: number
   readonly headers?: Readonly<Record<string, string>>
 }

@@ -62,7 +62,7 @@ async function start(arm: Arm): Promise<Running> {
   return { arm, server, requestUs: [], idleMsPerS: [] }
 }
 
-/** Reads the CPU of all servers before and after. The others are at rest, except for the checks of `agent`. */
+/** Loads one server, and reads the CPU of all servers before and after. The others only get the checks of `agent`. */
 async function turn(asked: Running, all: readonly Running[]): Promise<void> {
   const before = await Promise.all(all.map(({ server }) => server.cpuUs()))
   const from = performance.now()

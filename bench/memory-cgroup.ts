@@ -6,8 +6,8 @@
  *   node bench/memory-cgroup.ts [--rounds 20] [--seconds 10] [--only bodies,heap,answers,pipelined] [--times 10x,half]
  *     [--arms bare,protected] [--limit 256] [--fresh] [--dry]
  *
- * Runs of the same code, such as five of --rounds 4, including stopped ones, add up to 20 rounds of each kind; --fresh
- * starts over. All 20 rounds take about two hours.
+ * Runs of the same code, including stopped ones, add up to 20 rounds of each kind: five runs with --rounds 4, for
+ * example. --fresh starts over. All 20 rounds take about two hours.
  *
  * Bars: at 10x, bare is killed in most runs, and protected is killed in none and continues to serve; at half, protected
  * sheds no request. Exit code 3 if a bar is missed. Writes bench/results/memory-cgroup.json and the table in

@@ -91,7 +91,7 @@ async function failsAlways(test: string, arm: Arm, slot: number): Promise<boolea
   return true
 }
 
-/** Like tools/test.py: with the flags of the test, and a temporary folder for each slot. */
+/** Runs a test as Node's tools/test.py does: with the flags of the test, and a temporary folder for each slot. */
 function passesIn(test: string, arm: Arm, slot: number): Promise<boolean> {
   const path = join(folder, test)
   const [, flags = ''] = /^\/\/ Flags:\s*(.*)$/m.exec(readFileSync(path, 'utf8')) ?? []
@@ -117,7 +117,7 @@ function passesIn(test: string, arm: Arm, slot: number): Promise<boolean> {
       try {
         process.kill(-child.pid!, 'SIGKILL')
       } catch {
-        // All processes have ended.
+        // All processes of the group have already ended.
       }
     }
     const timer = setTimeout(end, LONGEST_MS)

@@ -7,8 +7,8 @@
  *
  *   node bench/observed.ts [--seconds 300] [--rate 10000] [--idle-rounds 5]
  *
- * Bars: <= 2 % of hello-world throughput, and of a shed; the heartbeat <= 0.5 % of a core. Writes
- * bench/results/observed.json and docs/costs.md.
+ * Bars: observing adds at most 2 % to the CPU of a hello-world request and of a shed, and the heartbeat takes at most
+ * 0.5 % of a core. Writes bench/results/observed.json and docs/costs.md.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ import type { Turn } from './lib/observed-server.ts'
 import { writeCosts } from './lib/write-costs.ts'
 
 const TURN_MS = 1000
-/** Time in which V8 compiles again the code that it had compiled for the other state. */
+/** Start of a turn that does not count, ms: V8 compiles the code again that it had compiled for the other state. */
 const SETTLE_MS = 400
 /** The first turns are not counted, because V8 compiles the code of both states in them. */
 const WARM_UP_TURNS = 6

@@ -31,7 +31,7 @@ const where = conditions()
 const script = join(import.meta.dirname, 'lib/bare-and-protected.ts')
 /** Duration of one turn of an alternating load. */
 const TURN_MS = 200
-/** Requests to each server until V8 has compiled its code. */
+/** Requests to each server before the measurement, so that V8 has compiled its code. */
 const WARM_UP_REQUESTS = 30_000
 
 interface Workload {
@@ -85,7 +85,7 @@ async function inTurns(servers: MeasuredServer, urls: readonly [string, string],
   return full.map(({ guarded, us, requests }) => ({ guarded, us: us / requests }))
 }
 
-/** Runs one load after the other, each with its own connection setup. Bare and protected alternate in going first. */
+/** Runs one load after the other, each with new connections. Bare and protected alternate in going first. */
 async function oneByOne(servers: MeasuredServer, urls: readonly [string, string], load: Workload): Promise<TurnUs[]> {
   const turns: TurnUs[] = []
   for (let i = 0; i < seconds / 2; i++) {

@@ -1,6 +1,7 @@
 /**
  * `npm run bench:overload`: the scoreboard. Runs each workload bare, with each rival and with meltproof, from cold
- * starts, at 0.7 to 300 times the capacity, with the ideal next to each figure. The whole run takes some hours.
+ * starts, at 0.5 to 300 times the capacity, with the ideal next to each figure. Some workloads have their own loads,
+ * which --loads does not change. The whole run takes some hours.
  *
  *   --workload LIST  such as steps,pool (default: all)
  *   --arms LIST      such as bare,meltproof (default: all; where HAProxy is missing, those that need it are left out)

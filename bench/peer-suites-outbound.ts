@@ -86,7 +86,7 @@ function run(file: string, way: Way): Promise<Outcome> {
       try {
         process.kill(-child.pid!, 'SIGKILL')
       } catch {
-        // All processes have ended.
+        // All processes of the group have already ended.
       }
     }
     let hung = false

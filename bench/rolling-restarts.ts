@@ -51,7 +51,7 @@ const options = scriptOptions(import.meta.filename, {
 const { quick } = options.values
 const restarts = quick ? INSTANCES : options.whole('restarts')
 const perRound = quick ? 1000 : Math.ceil(options.whole('requests') / restarts)
-/** Both balancers notice within a second or two that an instance drains. */
+/** The drain delay is 2 s, because both balancers notice within a second or two that an instance drains. */
 const env = { MELTPROOF_DRAIN: 'on', MELTPROOF_DRAIN_DELAY: '2s', FORM: 'wait', HOLD_MS: '5', POOL: '1000' }
 
 interface Round {
@@ -97,7 +97,7 @@ async function restart(balancer: Balancer, instances: Instance[], n: number): Pr
   const { app, ports } = instances[n]!
   process.kill(app.pid, 'SIGTERM')
   const how = await app.exited
-  // After the drain, the instance sends the signal to itself again, and ends by it.
+  // After the drain, the instance sends SIGTERM to itself, and this signal ends it.
   if (how !== 'was ended by SIGTERM') throw new Error(`an instance ${how}: ${app.lastWords()}`)
   await app.stop()
   instances[n] = await startInstance(context, true, env, ports as Ports)

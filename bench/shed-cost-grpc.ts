@@ -1,6 +1,6 @@
 /**
- * Measures r of gRPC, the server's own CPU per shed call, over 50 connections of HTTP/2. It is compared with the
- * minimum that node:http2 takes to answer a call with a status.
+ * Measures r of gRPC, the server's own CPU per shed call, over 50 connections of HTTP/2. Compares r with the minimum
+ * that node:http2 takes to answer a call with a status.
  *
  *   node bench/shed-cost-grpc.ts [--rounds 5] [--rate 1500] [--seconds 4]
  *

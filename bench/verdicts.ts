@@ -102,8 +102,8 @@ async function wrongOf({ name, acquireMs, resolver: resolves, operations }: Case
     await over
     const line = await lineOf(id)
     await Promise.all(others.map(other => other.over))
-    // On a busy machine the call may end before its stall begins, so that nothing was injected. Or the machine itself
-    // stalls the loop for more than a fifth of the request, so that `truth` does not hold.
+    // On a busy machine the call may end before its stall begins, so that nothing was injected. The machine itself may
+    // also stall the loop for more than a fifth of the request, so that `truth` does not hold.
     const isOther =
       truth === 'loop' ? line.ms < Number(query['block']) : !('block' in query) && late.get(id)! > line.ms / 5
     if (!isOther || left === 0) return line

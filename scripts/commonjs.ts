@@ -28,7 +28,8 @@ for (const name of ['meltproof', 'lab']) {
 }
 
 /**
- * Bundlers follow the first require(). Jest's loads ES modules only from Jest 30 on Node 24.9; the second is Node's.
+ * Bundlers follow the first require(). In Jest it is Jest's own, which loads ES modules only from Jest 30 on Node 24.9.
+ * The second require() is Node's.
  */
 function loaderOf(path: string): string {
   return `'use strict'

@@ -2,7 +2,7 @@
  * The first five minutes of a new user, with only what npm would publish. Packs both packages, installs them together
  * with Express in an empty folder, starts a plain app in a dry run, sends three times its capacity with meltlab, and
  * reads the would-be sheds in every place that the documents name. Times each step. Fails when a step fails, or when
- * all take more than five minutes.
+ * all steps together take more than five minutes.
  *
  *   --keep    keeps the folder, and prints its path
  */

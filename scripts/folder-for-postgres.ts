@@ -1,6 +1,6 @@
 /**
- * PostgreSQL does not run as root. If root runs the tests, they start it as the user `postgres`, who must be able to
- * enter every folder above the checkout. A folder made by `mktemp -d` is closed to other users.
+ * PostgreSQL does not run as root. If root runs the tests, they start PostgreSQL as the user `postgres`, who must be
+ * able to enter every folder above the checkout. A folder made by `mktemp -d` is closed to other users.
  */
 import { chmodSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'

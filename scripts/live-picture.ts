@@ -38,7 +38,7 @@ const { GIFEncoder, quantize, applyPalette } = createRequire(import.meta.url)('g
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const file = path.resolve(process.argv[2] ?? path.join(root, 'docs/images/live.gif'))
-/** High enough for the whole page. The picture ends below the two sides. */
+/** High enough for the whole page; the picture is cut off below the two sides. Pixels. */
 const SIZE = { width: 920, height: 800 }
 const LASTS_S = 10
 const FRAME_MS = 200

@@ -44,7 +44,7 @@ function lateFile(note: string): string | undefined {
   }
 }
 
-/** Empty where there is no `ps`. So on Windows no file is killed. */
+/** Empty where there is no `ps`, as on Windows; no file is killed there. */
 function commandLine(pid: string): string {
   return spawnSync('ps', ['-ww', '-o', 'args=', '-p', pid], { encoding: 'utf8' }).stdout ?? ''
 }

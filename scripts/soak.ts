@@ -1,6 +1,7 @@
 /**
- * Runs the scenarios of scripts/soak for minutes and shows that memory stays flat: heap after a collection, rss and
- * open files, every few seconds. Ends with 1 when something grew, a step threw, or a scenario left something open.
+ * Runs the scenarios of scripts/soak for minutes and shows that memory stays flat. Samples the heap after a collection,
+ * rss and open files about forty times, after a warm-up. Ends with 1 when the heap or the number of open files grew, a
+ * step threw, or a scenario left a deadline pending. The growth of rss is only printed.
  *
  *   npm run soak -- [--minutes 10] [--only deadline,outbound] [--leak]
  *
@@ -35,7 +36,7 @@ const ALLOWED_BYTES = 2 * 2 ** 20
 const ALLOWED_FILES = 20
 
 if (values.run === undefined) {
-  // All run at the same time, each in its own process, so that a leak belongs to one scenario.
+  // All scenarios run at the same time, each in its own process, so that a leak belongs to one scenario.
   const codes = await Promise.all(names.map(runApart))
   process.exit(Math.max(...codes))
 } else {

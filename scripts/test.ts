@@ -76,8 +76,8 @@ const together = folderUntilExit('unit-tests-')
 const unitProcesses = unit.length <= UNIT_FILES_PER_PROCESS ? unit : inProcesses(unit)
 const phases = [
   { files: others.filter(isMeasure), concurrency: 1 },
-  // The other files mostly wait, but those of the lab use the same two cores on any machine. The unit tests are short
-  // and run last, so that the cores are busy until the end.
+  // Five at a time: the other files mostly wait, but those of the lab use the same two cores on any machine. The unit
+  // tests are short and run last, so that the cores are busy until the end.
   {
     files: [...inTurns(others.filter(file => !isMeasure(file))), ...unitProcesses],
     concurrency: values.unit ? availableParallelism() : 5,
@@ -114,7 +114,7 @@ process.once('exit', openToPostgres(join(import.meta.dirname, '..'), console.err
 // Each file is a process, and most start more. With the cache, their modules are compiled once, not by each process.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules/.cache/tests')
 
-// Simulations then run one of several seeds.
+// With this variable, simulations run only one of their seeds.
 if (values.unit) process.env['UNIT_TESTS_ALONE'] = '1'
 
 const running = folderUntilExit('test-files-')

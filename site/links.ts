@@ -1,11 +1,11 @@
 /**
- * Links of the documents on the site. A README becomes the index of its folder, and what is no page of the site (a result, a
- * configuration, a source) is shown on GitHub. A target that does not exist is an error.
+ * Links of the documents on the site. A README becomes the index of its folder. A link to a file that is no page of the
+ * site (a result, a configuration, a source) leads to GitHub. A target that does not exist is an error.
  */
 import { existsSync } from 'node:fs'
 import { dirname, join, matchesGlob, relative } from 'node:path'
 
-/** What is used of VitePress' renderer (markdown-it), whose own types are installed in site/ alone. */
+/** The part of VitePress's renderer (markdown-it) that we use. Its own types are installed only in site/. */
 interface Renderer {
   readonly renderer: { readonly rules: Record<string, Rule | undefined> }
 }
@@ -15,7 +15,7 @@ interface Token {
   attrSet(name: string, value: string): void
 }
 
-/** File of the repository -> page of the site, where they differ. */
+/** Maps a file of the repository to its page on the site, where their paths differ. */
 export const PAGES: Readonly<Record<string, string>> = { 'README.md': 'index.md', 'docs/README.md': 'docs/index.md' }
 
 export function siteLinks(md: Renderer, root: string, github: string): void {

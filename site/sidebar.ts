@@ -1,6 +1,6 @@
 /**
- * The sidebar of the site, from the index in docs/README.md: a group for each paragraph that begins with a bold word, and for
- * each table with the name of the group in its first heading. Each entry has the title of its page.
+ * The sidebar of the site, from the index in docs/README.md. A table, or a paragraph that begins with bold words, is a
+ * group; the first heading of the table, or the bold words, are its name. An entry has the title of its page.
  */
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -11,7 +11,7 @@ export interface Group {
   readonly pages: readonly string[]
 }
 
-/** A group of VitePress' sidebar. */
+/** A group of VitePress's sidebar. */
 interface SidebarGroup {
   text: string
   collapsed: boolean

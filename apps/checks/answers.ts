@@ -43,7 +43,7 @@ export function answersOf(subject: Subject, arm: Arm, collector?: string): Promi
   )
 }
 
-/** Requests with differences are sent to the bare app once more. If its own answers differ too, they are not judged. */
+/** If answers differ, the bare app is asked again. Answers that differ between its own two runs are not judged. */
 export async function hideDifferencesOfTheApp(
   bare: Answers,
   other: Answers,

@@ -1,11 +1,11 @@
 /**
- * SIGTERM under load. With MELTPROOF_DRAIN=on, no request is lost that the app had accepted. Without it, no more are
- * lost than without meltproof, no matter which code shuts the app down. Refused connections are not lost, because a
- * balancer sends those requests elsewhere.
+ * SIGTERM under load. With MELTPROOF_DRAIN=on, no request is lost that the app had accepted. Without MELTPROOF_DRAIN,
+ * no more requests are lost than without meltproof, no matter which code shuts the app down. A refused connection is no
+ * loss, because a balancer sends the request elsewhere.
  *
- * An app that just exits loses the requests in flight, with meltproof or without: its rate times its latency. A new
- * process has a backlog that differs by hundreds from run to run, so those two arms are warmed up before they are
- * compared. The draining arm is not: it must lose nothing, however many requests wait.
+ * An app that just exits loses the requests in flight, with meltproof or without: its rate times its latency. The
+ * backlog of a new process differs by hundreds of requests from run to run, so the two arms without a drain are warmed
+ * up before they are compared. The draining arm is not warmed up: it must lose nothing, however many requests wait.
  */
 import type { Load, LoadMaker } from '../load/load-maker.ts'
 import type { Arm } from '../runner/definition.ts'

@@ -32,7 +32,7 @@ export const app: AppDefinition = {
     { method: 'DELETE', path: '/posts/1001' },
     { path: '/large.bin', headers: { Range: 'bytes=100-199' } },
   ],
-  // Paths of modules in the error page for a body that is not JSON.
+  // The error page for a body that is not JSON shows paths of modules.
   volatile: [/\(?\/[^\s<)]*node_modules[^\s<)]*\)?/],
   streams: [
     {

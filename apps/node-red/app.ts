@@ -25,7 +25,7 @@ export const app: AppDefinition = {
     { path: '/admin/nodes', headers: { Accept: 'application/json' } },
     { path: '/admin/red/red.min.js' },
   ],
-  // The hash in the script addresses of the editor, and the time in the editor's heartbeat.
+  // The hash in the URLs of the editor's scripts, and the time in the editor's heartbeat.
   volatile: [/\?v=[0-9a-f]{12}/, /"data":\d{13}/],
   streams: [
     echoed('WebSocket of a flow, silent for 12 s', '/ws/echo'),

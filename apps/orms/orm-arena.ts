@@ -118,7 +118,7 @@ async function run(
       await tracked(doing.insert(key, noted.id))
       noted.outcome = 'done'
     } catch (error) {
-      // Mappers wrap errors in different ways, so no write is refused for certain.
+      // Mappers wrap errors in different ways, so the error does not prove that the write was refused.
       noted.outcome = 'unknown'
       throw error
     }
@@ -169,7 +169,7 @@ async function run(
     }
   }
 
-  /** Mappers return thenables that send their query again for each then(), so this calls then() only once. */
+  /** Mappers return thenables that send their query again for each then(). Promise.resolve() calls then() only once. */
   function tracked<T>(query: PromiseLike<T>): Promise<T> {
     const promise = Promise.resolve(query)
     const settled = (): void => void pending.delete(promise)

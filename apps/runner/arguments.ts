@@ -1,7 +1,7 @@
 /** Names given on the command line. Pure. */
 import { nearestName } from './lab.ts'
 
-/** The wanted members of `known`, in its order; all of them if none is given. Throws for an unknown name. */
+/** The wanted members of `known`, in the order of `known`; all if none is given. Throws for an unknown name. */
 export function pick<Name extends string>(what: string, wanted: readonly string[], known: readonly Name[]): Name[] {
   for (const name of wanted) {
     if ((known as readonly string[]).includes(name)) continue

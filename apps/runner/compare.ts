@@ -1,6 +1,6 @@
 /**
  * Compares two answers, except for legitimate differences from run to run: the date, the connection, the address of the
- * app, and the ids and times it makes. Pure except for Buffer, zlib and a hash.
+ * app, and the ids and times that the app generates. Pure except for Buffer, zlib and a hash.
  */
 import { createHash } from 'node:crypto'
 import { isUtf8 } from 'node:buffer'

@@ -49,7 +49,7 @@ function bench(
   return { name, run, results: json(name), pages, minutes, rounds, ...more }
 }
 
-/** The published figures of these come from the full form. */
+/** Experiments whose published figures come from their full form. */
 const FULL = ['burst', 'burst-fresh', 'timeouts']
 /** Minutes of each experiment. */
 const EXPERIMENTS: Readonly<Record<string, number>> = {
@@ -61,7 +61,7 @@ function experiment([name, minutes]: readonly [string, number]): Step {
   const asked = `${name}${FULL.includes(name) ? ' --full' : ''}`
   return {
     name: `experiment-${name}`,
-    // Exit code 3 means that an expectation was not met. The page says which.
+    // Exit code 3 means that an expectation was not met. The page names it.
     run: [
       `node packages/lab/dist/cli.js run ${asked} --keep runs/figures || [ $? = 3 ]`,
       `cp runs/figures/${name}.json bench/results/experiments/`,
@@ -164,7 +164,7 @@ export const STEPS: readonly Step[] = [
   },
   {
     name: 'recovery',
-    // Exit code 3 means that a protected app did not recover in time. The page says which.
+    // Exit code 3 means that a protected app did not recover in time. The page names it.
     run: ['node --no-warnings bench/recovery.ts || [ $? = 3 ]'],
     results: json('recovery'),
     pages: ['docs/recovery.md'],

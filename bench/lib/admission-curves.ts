@@ -25,9 +25,9 @@ export interface AdmissionResult extends Conditions {
 type Share = 'mean' | 'shed' | 'late'
 type Sets = Variant['sets']
 
-/** A rule that changes no figure of any set by this many points is listed. */
+/** A set whose figure changes by at least this is named; a rule that changes no figure by this is listed. Points. */
 const MOVED = 0.5
-/** A worst scenario that falls by this many points is named. */
+/** A worst scenario that falls by at least this is named. Points. */
 const FELL = 1
 
 const percent = (share: number): string => (100 * share).toFixed(1)

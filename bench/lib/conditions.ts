@@ -11,7 +11,7 @@ export interface Conditions {
   /** Load average of the last minute when the benchmark began. Above 1, something else was using the machine. */
   readonly loadBefore: number
   readonly kernel: string
-  /** With `+` when the code had uncommitted changes. Missing in older results. */
+  /** Ends in `+` if the code had uncommitted changes. Missing in older results. */
   readonly commit?: string
   /** Cores of CPU that other processes used, and whether that was low enough. `npm run figures` adds both. */
   readonly foreign?: { readonly mean: number; readonly worst: number } | null

@@ -56,7 +56,7 @@ export interface Judged {
   readonly forms: Readonly<Record<string, FormCounts>>
   /** Records that belong to no planted stall: those with a place, and those whose place did not run at the time. */
   readonly elsewhere: { readonly named: number; readonly wrong: number }
-  /** One for each wrong name, such as `loop, 812 ms, line 113: ...`. */
+  /** One for each wrong name, at most {@link MOST_SENTENCES}, such as `loop, 812 ms, line 113: ...`. */
   readonly sentences: readonly string[]
 }
 
@@ -71,7 +71,7 @@ export interface Ratio {
 }
 
 export interface CostFigures extends Conditions {
-  /** Seconds at rest, and the requests per second that follow. */
+  /** Duration of the rest, and the requests per second in the turns after it. */
   readonly seconds: number
   readonly rate: number
   readonly rest: { readonly offShare: number; readonly onShare: number; readonly rssMb: number; readonly ownMb: number }
@@ -97,7 +97,7 @@ export function judged({ stalls, culprits, others, prepares }: Report): Judged {
   const sentences: string[] = []
   const matched = new Set<Culprit>()
   for (const stall of stalls) {
-    // The work of some forms takes less time than it should.
+    // Some stalls are shorter than intended, because their amount of work is calibrated and not timed.
     if (stall.toMs - stall.fromMs < SHORTEST_MS) continue
     const found = culprits.filter(culprit => overlapMs(stall, culprit) > (culprit.toMs - culprit.fromMs) / 2)
     for (const culprit of found) matched.add(culprit)

@@ -25,7 +25,7 @@ switch (kind) {
     break
 }
 
-/** CPU for each limit begun and ended, us. As in a service, some begin in every turn of the loop. */
+/** CPU to begin and end one limit, us. As in a service, several limits begin in every turn of the loop. */
 async function cost(): Promise<number> {
   const PER_TURN = 20
   const turns = async (count: number): Promise<void> => {

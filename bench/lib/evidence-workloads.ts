@@ -59,7 +59,7 @@ const perSecond = ({ became, seconds }: Outcome, name: string): number => became
 /** True if bare answered its hits in time, so that the core was available. */
 const hitsInTime = (bare: Outcome): boolean => perSecond(bare, 'hits') >= 285
 
-/** 200/s that burn 0.2 ms each, and `heavyPerSecond` that burn 20 ms each, in twenty turns of the loop. */
+/** 200 requests/s that burn 0.2 ms of CPU, and `heavyPerSecond` that burn 20 ms, in twenty turns of the loop. */
 const besideHeavy = (heavyPerSecond: number): Pick<EvidenceWorkload, 'what' | 'asked'> => ({
   what: `200/s of 0.2 ms of CPU beside ${heavyPerSecond}/s of 20 ms of CPU, paths of their own`,
   asked: seconds => [

@@ -2,7 +2,7 @@
 
 export const FIGURES = ['p50', 'p90', 'p99'] as const
 export type Of<T> = Readonly<Record<(typeof FIGURES)[number], T>>
-/** From, to. */
+/** Lower and upper end, ms. */
 export type Range = readonly [number, number]
 
 /** `holds`: each interval overlaps its bounds. `contains`: each contains both of them. */

@@ -20,7 +20,7 @@ export interface MeasuredServer {
   cpuUs(): Promise<number>
   /** The answer to a message. */
   ask<T>(message?: string): Promise<T>
-  /** URL of another port that it sent when it began to listen. */
+  /** URL of another port that the server sent when it began to listen, by the name of the port. */
   urlOf(port: string): string
   stop(): Promise<void>
 }

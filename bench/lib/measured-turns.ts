@@ -38,7 +38,7 @@ export async function measureTurns<Arms extends readonly number[]>(
   const documents: AttackDocument[][] = arms.map(() => [])
   try {
     for (let round = 0; Date.now() < until; round++) {
-      // Each arm is first equally often, and follows each of the others equally often.
+      // The order rotates and reverses, so that each arm goes first, and follows each other arm, equally often.
       const order = arms.map((_, at) => (round % 2 === 0 ? at : arms.length - 1 - at))
       const first = Math.floor(round / 2) % arms.length
       for (const at of [...order.slice(first), ...order.slice(0, first)]) {

@@ -17,7 +17,7 @@ export interface MemoryRun {
   readonly kind: Kind
   readonly load: LoadName
   readonly arm: (typeof ARMS)[number]
-  /** The signal or exit code that ended the server; undefined if it served to the end. */
+  /** The signal or exit code that ended the server during the load; undefined if it survived. */
   readonly died: string | undefined
   readonly serves: boolean
   readonly peakMb: number
@@ -26,7 +26,7 @@ export interface MemoryRun {
   readonly pings: LoadCounts
 }
 
-/** Sums over the runs of a load, a kind and an arm. */
+/** Sums over the runs of a load, a kind and an arm. `peakMb` is the highest peak. */
 export interface MemoryRow extends Pick<MemoryRun, 'kind' | 'load' | 'arm'> {
   readonly runs: number
   readonly killed: number

@@ -124,9 +124,10 @@ export const KINDS: readonly Kind[] = ['bodies', 'heap', 'answers', 'pipelined']
 
 /**
  * Loads with which a bare server fills 256 MiB; the server alone takes about 55 MB. The numbers are requests per
- * second; each request holds about a megabyte for 6 s. Only `pipelined` is a total, sent at once. The peak is 205 to
- * 240 MB, and 127 to 136 MB at half of the load. With `heap`, V8's garbage is a part of it. With `answers`, each answer
- * has 4 MB: cgroup v1 does not count the part in the kernel's socket buffers, so the peak is only 110 MB.
+ * second; each request holds about a megabyte for 6 s. Only `pipelined` is a total, sent at once. The peak was 205 to
+ * 240 MB, and at half of the load 127 to 158 MB. The peak of `heap` includes V8's garbage. With `answers`, each answer
+ * has 4 MB: cgroup v1 does not count the part in the kernel's socket buffers, so the peak was only 110 MB, and 94 MB at
+ * half of the load. docs/memory.md has the last measurement.
  */
 const FILLS: Readonly<Record<Kind, number>> = { bodies: 25, heap: 16, answers: 8, pipelined: 180 }
 /** Maximum number of pipelined requests; they are sent at once, not at a rate. 900 MB are five times what fits. */

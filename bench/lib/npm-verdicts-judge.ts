@@ -1,6 +1,6 @@
 /**
- * Compares a verdict of melt with the measurements of wrk and vegeta for the same app. These too are uncertain where
- * the machine is not steady, so the closed loop gives a range, and so does the share computed from it. Pure.
+ * Compares a verdict of melt with the measurements of wrk and vegeta for the same app. These measurements are uncertain
+ * too if the machine is not steady, so the capacity is a range, and so is the share computed from it. Pure.
  */
 import { rankOf } from '../../packages/lab/src/report/standing.ts'
 import type { AppVerdict, ArmVerdict, Outcome } from './npm-verdicts-page.ts'

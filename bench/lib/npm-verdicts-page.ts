@@ -16,7 +16,7 @@ export interface ArmVerdict {
 export type Outcome = 'right' | 'wrong' | 'none'
 
 export interface AppVerdict extends Conditions {
-  /** The folder of apps/. */
+  /** Name of the app's folder in apps/. */
   readonly name: string
   readonly app: string
   readonly request: string

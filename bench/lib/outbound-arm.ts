@@ -18,12 +18,12 @@ export interface ArmResult {
   readonly otherErrors: readonly string[]
   readonly neverCalls: number
   readonly reported: number
-  /** How much later than the limit each was reported, ms; for clients of GIVES_BACK without the stalls of the loop. */
+  /** Time from the limit to the report of a timeout, ms. For GIVES_BACK clients, without the stalls of the loop. */
   readonly overrunMs: { readonly p50: number; readonly p99: number; readonly max: number }
 }
 
 const [name = '', arm = 'bare', backends = '{}', rounds = '20'] = process.argv.slice(2)
-/** True for clients that are bounded by budgets, which every stall extends. The error says by how much. */
+/** True for clients whose limits are extended by every stall. The error says by how much. */
 const GIVES_BACK = name === 'ioredis' || name === 'pg'
 const client = CLIENTS[name]!.make(arm as Arm, JSON.parse(backends) as Backends, LIMIT_MS)
 const NEVER_SETTLED_MS = 5_000

@@ -30,13 +30,13 @@ export function extendable<T extends Conditions>(
   return undefined
 }
 
-/** The conditions of all runs together. */
+/** The conditions for a result of several runs: those of this run, with the highest load average of all runs. */
 export const together = (earlier: Conditions | undefined, where: Conditions): Conditions => ({
   ...where,
   loadBefore: Math.max(where.loadBefore, earlier?.loadBefore ?? 0),
 })
 
-/** The name of what differs; undefined if the runs belong together. Pure if `sameCode` is. */
+/** The name of the setting or condition that differs; undefined if the runs belong together. Pure if `sameCode` is. */
 export function whyOther(
   earlier: Conditions,
   where: Conditions,

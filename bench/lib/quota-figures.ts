@@ -11,7 +11,7 @@ export const ARMS = ['bare', 'protected', 'unlimited', 'told', 'measured'] as co
 export type Arm = (typeof ARMS)[number]
 /** The arms that have to meet the bars. */
 const JUDGED: readonly Arm[] = ['protected', 'told', 'measured']
-/** As a share of the goodput of the best arm. */
+/** Minimum goodput, as a share of the goodput of the best arm. */
 const LEAST_KEPT = 0.97
 const MOST_P99_MS = 500
 

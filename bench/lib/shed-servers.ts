@@ -8,7 +8,7 @@
  *   grpc-floor       node:http2 that answers each stream with a status, without an admission decision
  *
  * With `busy` as second argument, the process also burns about a millisecond of CPU in every turn of its loop, because
- * an overloaded server sheds in batches between slices of work; an idle one would wake up for each single request.
+ * an overloaded server sheds in batches between slices of work. An idle server would wake up for each single request.
  */
 import http from 'node:http'
 import http2 from 'node:http2'

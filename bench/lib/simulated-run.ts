@@ -8,7 +8,7 @@ export interface Noise {
   readonly name: string
   /** Standard deviation of the speed from run to run, as a share. */
   readonly scatter: number
-  /** Share of the runs that are disturbed, by half a Cauchy distribution with a median of a tenth, cut at 3. */
+  /** Share of the runs that are slower by a factor of e^x; x is half-Cauchy with a median of 0.1, and at most 3. */
   readonly disturbed: number
   /** By how much every run is slower than the one before, as a share. */
   readonly drift: number

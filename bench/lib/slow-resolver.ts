@@ -17,7 +17,7 @@ export interface SlowResolver {
   stop(): void
 }
 
-/** Undefined where `unshare` cannot run. */
+/** Starts the DNS server. Returns undefined where `unshare` cannot run. */
 export async function slowResolver(): Promise<SlowResolver | undefined> {
   if (spawnSync('unshare', ['--mount', 'true']).status !== 0) return undefined
   const server = dgram.createSocket('udp4')

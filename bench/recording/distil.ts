@@ -69,8 +69,8 @@ function stepsOf(steps: readonly Step[], garbage: readonly Pause[], overheadMs: 
 }
 
 /**
- * Other threads also take the core during pauses for garbage. It is not known when in a slice they did so; therefore
- * the stolen time is spread evenly over the slice and its pauses.
+ * Other threads also take the core during pauses for garbage. The notes do not say at which moment of a slice they did
+ * so; therefore the stolen time is spread evenly over the slice and its pauses.
  */
 function withoutStolen(garbage: readonly Pause[], slices: readonly Step[]): Pause[] {
   const shortened = garbage.map(([atMs, forMs]): [number, number] => [atMs, forMs])

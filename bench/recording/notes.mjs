@@ -100,7 +100,7 @@ class OwnNotes {
     this.kind = kind
   }
 
-  /** Two calls instead of a wrapper, which V8 would compile with the work, misjudging busy loops for seconds. */
+  /** Two calls, not a wrapper: V8 would compile a wrapper with the work in it, and misjudge busy loops for seconds. */
   begins() {
     this.#notes.begins()
   }

@@ -10,7 +10,7 @@ export interface Recorded {
   readonly beside?: { readonly path: string; readonly rate: number }
   /** Connections of the pool, if there is one. */
   readonly poolSize?: number
-  /** The limit of the run with a fixed limit: about the learned limit. */
+  /** The limit of the run with a fixed limit; close to the learned limit. */
   readonly limit: number
   readonly seconds: number
 }

@@ -1,6 +1,6 @@
 /**
- * The documents as a site: README.md, docs/ and the other Markdown of the root, as they stand. Nothing is written for the
- * site alone. The sidebar is the index in docs/README.md. A link to a page that does not exist ends the build.
+ * The site shows README.md, docs/ and the other Markdown of the root unchanged. No page is written only for the site.
+ * The sidebar comes from the index in docs/README.md. A link to a page that does not exist fails the build.
  */
 import { join } from 'node:path'
 import { defineConfig, type UserConfig } from 'vitepress'
@@ -15,7 +15,7 @@ const config: UserConfig = defineConfig({
   title: 'meltproof',
   description: 'Adaptive load shedding for Node.js without thresholds',
   lang: 'en',
-  // Where the site is served, such as /meltproof/ on GitHub Pages.
+  // The path at which the site is served, such as /meltproof/ on GitHub Pages.
   base: process.env['SITE_BASE'] ?? '/',
   srcDir: ROOT,
   srcExclude: ['**/node_modules/**', '{apps,bench,deploy,examples,packages,runs,scripts,site,test}/**'],
@@ -27,7 +27,7 @@ const config: UserConfig = defineConfig({
     anchor: { slugify: githubSlug },
     config: md => {
       md.use(siteLinks, ROOT, `${GITHUB}/blob/main`)
-      // Vue would evaluate `{{seq}}`.
+      // v-pre keeps Vue from evaluating text such as `{{seq}}`.
       md.renderer.rules.code_inline = (tokens, i) => `<code v-pre>${md.utils.escapeHtml(tokens[i]!.content)}</code>`
     },
   },

@@ -162,7 +162,7 @@ async function runs(code: string, does: 'answers' | 'loads' = 'answers', typed =
   assert.deepEqual({ status, complaints }, { status: 0, complaints: '' })
 }
 
-/** One document, or one per line, like a log. */
+/** Faults in JSON: one document, or one per line, like a log. */
 function jsonFaults(code: string): string[] {
   const parses = (text: string): boolean => {
     try {

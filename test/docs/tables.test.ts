@@ -175,7 +175,7 @@ test('docs/register.md has all variables and probes', () => {
 
 test('docs/register.md has the pages of the admin port', () => {
   const paths = (pattern: RegExp) => [...source('admin/admin.ts').matchAll(pattern)].map(([, path]) => path)
-  // The page that asks no other worker is first, like in the list of the port.
+  // `/live`, the page that asks no other worker, is first, as in the list that the admin port sends.
   const pages = [...paths(/path === '(\/\w+)'/g), ...paths(/^ {2,4}'(\/\w+)':/gm)]
   assert.ok(pages.length > 3)
   assert.deepEqual(firstNames('register.md', 'page'), pages)

@@ -57,7 +57,8 @@ describe('deploy/envoy', options, () => {
     await until('400 more have come', async () => sum(cameSince()) >= 400)
     const [toFast, toSlow] = cameSince()
     const share = toSlow! / (toFast! + toSlow!)
-    // It would be 0.5 without reports, or if sheds counted as served. Weights follow the last second, so shares vary.
+    // Without reports, or if sheds counted as served, the share would be 0.5. It varies, because weights follow the
+    // last second.
     assert.ok(share > 0.03 && share < 0.32, `the slow one, which can serve a fifth, got ${toSlow} beside ${toFast}`)
     assert.ok(slow.told > 0 && fast.told > 0, 'both have told')
     assert.ok(load.statuses.get(503)! > 0 && load.statuses.get(200)! > 0, `${[...load.statuses]}`)

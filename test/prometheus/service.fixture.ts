@@ -19,7 +19,7 @@ const listening = async (server: net.Server): Promise<number> => {
 }
 
 if (process.argv[2] === 'dependency') {
-  // Answers after the number of ms in the path, and reports that time in Server-Timing.
+  // The dependency answers after the number of ms in the path, and reports that time in Server-Timing.
   const port = await listening(
     http.createServer((request, response) => {
       const tookMs = Number(request.url!.slice(1))
@@ -31,7 +31,7 @@ if (process.argv[2] === 'dependency') {
   )
   process.on('disconnect', () => process.exit())
   process.send!(port)
-  // Its clients are an open loop: they do not wait for answers.
+  // The clients of the service are an open loop: they do not wait for answers.
   process.once('message', (url: string) => {
     const agent = new http.Agent({ keepAlive: true })
     setInterval(() => {

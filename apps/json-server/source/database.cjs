@@ -1,4 +1,4 @@
-// Made anew at every start, the same each time, and kept in memory.
+// The database: kept in memory, and generated with the same content at every start.
 const words = 'load shed queue limit permit stall budget retry drain lane gate goodput'.split(' ')
 const word = n => words[(n * 7919) % words.length]
 

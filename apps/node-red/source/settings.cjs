@@ -1,4 +1,4 @@
-// Node-RED's settings for a service: no editor login, nothing asked of the network.
+// Node-RED's settings for a service: no login in the editor, and no requests to the network.
 module.exports = {
   uiPort: Number(process.env.PORT),
   uiHost: '127.0.0.1',

@@ -4,7 +4,7 @@
 process.on('exit', () => {
   const { user, system } = process.cpuUsage()
   const { maxRSS } = process.resourceUsage()
-  // Loaded after the figures were read, because it would raise them. Worker threads run this file too.
+  // Modules are loaded after the figures were read, because they would raise them. Worker threads run this file too.
   if (!require('node:worker_threads').isMainThread) return
   const { readFileSync, writeFileSync } = require('node:fs')
   const privateKb = Number(/^RssAnon:\s*(\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))[1])

@@ -35,7 +35,7 @@ const DUNES = /** @type {const} */ ([
   [56, 0.25],
   [30, 0.6],
 ])
-/** Scale at which these widths apply, pixels per metre; at a smaller scale they are narrower. */
+/** Scale at which the widths of SHALLOWS and DUNES apply, pixels per metre. At a smaller scale they are narrower. */
 const USUAL_SCALE = 0.3
 
 /**
@@ -142,7 +142,7 @@ export class Sea {
       for (const [wide, alpha] of SHALLOWS) stroke(ink, edge, wide * breadth, `rgb(46 158 190 / ${alpha})`)
       ink.save()
       if (land) fillLand(ink, edge)
-      // So does the land if its side is known; otherwise a narrower strip of sand is drawn on both sides.
+      // The land becomes lighter too if its side is known; otherwise a narrower strip of sand is drawn on both sides.
       for (const [wide, alpha] of land ? DUNES : DUNES.slice(-3)) {
         stroke(ink, edge, wide * breadth, `rgb(214 187 138 / ${alpha})`)
       }

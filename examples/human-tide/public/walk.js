@@ -20,7 +20,7 @@ let sender
 /** @type {(() => void) | undefined} */
 let endWalk
 let acknowledged = 0
-/** Number of them that the present sender has reported. */
+/** The part of `acknowledged` that the present sender has reported. */
 let counted = 0
 /** Whether the server has refused the name: the positions stay on the phone until the walker chooses another. */
 let wantsName = false
@@ -95,7 +95,7 @@ function showDesk(join, hasStorm) {
   byId('storm').src = '/storm/'
 }
 
-/** Only one tab may walk at a time: two would send each second twice. */
+/** Only one tab may walk at a time, because two tabs would send every position twice. */
 async function walk() {
   name = byId('name').value.trim()
   await outbox.set('name', name)
@@ -138,7 +138,7 @@ function begin(ended) {
   showForms()
 }
 
-/** Shows the form that begins a walk, or that for another name, which a walker may be asked for at any time. */
+/** Shows the form that begins a walk, or the form for another name if the server has refused the name. */
 function showForms() {
   byId('rename').hidden = !wantsName
   byId('begin').hidden = wantsName || endWalk !== undefined

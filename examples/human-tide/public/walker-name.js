@@ -1,6 +1,6 @@
 /** The rules for names. The server imports them too, so the page accepts no name that the server refuses. Pure. */
 
-/** Maximum number of code points: an emoji made of three counts as three plus its joiners. */
+/** Maximum number of code points. An emoji that is made of three counts as three, plus the joiners between them. */
 export const LONGEST_NAME = 24
 
 /**

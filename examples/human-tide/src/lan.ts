@@ -3,7 +3,7 @@ import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 
 type Interfaces = NodeJS.Dict<readonly Pick<NetworkInterfaceInfo, 'address' | 'family' | 'internal'>[]>
 
-/** Bridges to containers and virtual machines: no phone is there. */
+/** Bridges to containers and virtual machines, and tunnels of VPNs: no phone of the local network is there. */
 const VIRTUAL = /^(docker|br-|veth|virbr|vmnet|vboxnet|utun|tun|tap|zt|tailscale|wg)/
 
 /** Address ranges that routers at home, in offices and on phones assign (RFC 1918), the most likely first. */

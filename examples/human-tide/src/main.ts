@@ -27,7 +27,7 @@ const server = config.tls
   : http.createServer(tide.app)
 // Maximum time for a phone to send a request, ms: a few hundred bytes over a very slow network.
 server.requestTimeout = 15_000
-// ms. A phone that sends once a second keeps its connection during a short loss of signal.
+// Idle time before a connection is closed, ms: a phone keeps its connection during a short loss of signal.
 server.keepAliveTimeout = 30_000
 
 if (config.protect) protect(server)

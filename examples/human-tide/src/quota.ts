@@ -7,7 +7,7 @@
 /** A phone sends once a second; after an hour without signal it sends 36 requests of 100 positions. */
 const PER_SECOND = 4
 const BURST = 40
-/** Each takes about 100 bytes. */
+/** Maximum number of buckets, about 100 bytes each. */
 const MOST_PHONES = 50_000
 
 interface Bucket {

@@ -1,4 +1,4 @@
-/** The reason why a request is not answered 2xx. Thrown where it is known; http/problem.ts makes the answer. Pure. */
+/** The reason why a request is not answered 2xx. The code that finds it throws it; http/problem.ts answers. Pure. */
 export class Refusal extends Error {
   readonly status: number
   /** Stable, for programs; the message is for people. */

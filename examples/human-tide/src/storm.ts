@@ -17,8 +17,8 @@ export class Storm {
   #idle: NodeJS.Timeout | undefined
 
   /**
-   * `port` is that of `npm run storm`, so that there are never two storms, which would disturb each other's figures; 0
-   * takes any free port. `idleMs` is long enough for a reload of the page.
+   * `port` is that of `npm run storm`, so that two storms never run at the same time and disturb each other's figures.
+   * With 0, any free port is taken. The default of `idleMs` is long enough for a reload of the page.
    */
   constructor(port: number, idleMs = 15_000) {
     this.#port = port
@@ -26,8 +26,7 @@ export class Storm {
   }
 
   /**
-   * Starts the storm if needed, and resolves with the port of its page. Each call must be followed by one of
-   * `release()`.
+   * Starts the storm if needed, and resolves with the port of its page. For each call, `release()` must be called once.
    */
   hold(): Promise<number> {
     clearTimeout(this.#idle)

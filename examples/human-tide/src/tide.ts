@@ -32,7 +32,7 @@ export interface TideOptions {
 
 export interface Tide {
   readonly app: express.Express
-  /** Disconnects the watching pages; they reconnect by themselves, to the process that listens then. */
+  /** Disconnects the live pages, which reconnect by themselves, to the process that listens then. */
   endLiveStreams(): void
   close(): Promise<void>
 }

@@ -1,7 +1,7 @@
 /**
  * Simulates the phones of one side, in its own process: `fork('load.ts', [port, file of the shoreline])`. Each phone
- * sends one position a second, due at its own moment of the second, even if earlier ones are unanswered: over its
- * connection if that is free, otherwise over a further one. The parent sends the number of phones, and receives
+ * sends one position a second, due at its own moment of the second, even if earlier ones are unanswered. It uses its
+ * connection if that is free, and otherwise opens another. The parent sends the number of phones, and receives
  * {@link Told} twice a second.
  */
 import { readFileSync } from 'node:fs'
@@ -42,7 +42,7 @@ interface Phone {
 
 const phones: Phone[] = []
 const slots: Phone[][] = Array.from({ length: SLOTS }, () => [])
-/** In the order in which their requests were due, so that the first one times out first. */
+/** Connections with an open request, in the order in which these were due, so that the first one times out first. */
 const busy = new Set<Connection>()
 /** Number of phones that send. */
 let wanted = 0

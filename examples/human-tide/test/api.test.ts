@@ -253,7 +253,7 @@ test('a viewer gets the walkers at once, and then their moves', { timeout: 20_00
 })
 
 test('HEAD of the live page is answered at once, and occupies no place', { timeout: 20_000 }, async () => {
-  // More requests than one address has places for viewers.
+  // Sends more requests than the number of viewers allowed for one address.
   for (let time = 0; time < 120; time++) {
     const { status, headers } = await fetch(`${origin}/api/live`, { method: 'HEAD' })
     assert.deepEqual([status, headers.get('content-type')], [200, 'text/event-stream'])
@@ -275,7 +275,7 @@ test('at most a hundred viewers may watch from one client address, others are no
   assert.equal((await json(refused[0]!))['code'], 'too-many-viewers')
   assert.equal((await untilTaken(() => watch('2001:db8:0:1::1'))).status, 200)
   stop.abort()
-  // Their places are free again as soon as the service notices that they left.
+  // The places of these viewers are free again as soon as the service notices that they left.
   const headers = { 'x-forwarded-for': '2001:db8::1' }
   while ((await fetch(`${origin}/api/live`, { method: 'HEAD', headers })).status !== 200);
 })

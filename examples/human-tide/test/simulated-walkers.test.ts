@@ -6,7 +6,7 @@ import { Shore } from '../src/live/shore.ts'
 import type { Store } from '../src/positions/store.ts'
 import { SIMULATED, SimulatedWalkers } from '../src/simulated/simulated-walkers.ts'
 
-/** Records calls, and completes them when the test calls takeAll(). */
+/** A store that records calls, and completes them when the test calls takeAll(). */
 function slowStore() {
   const asked: ('keep' | 'forget')[] = []
   let waiting: (() => void)[] = []

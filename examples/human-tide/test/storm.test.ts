@@ -170,7 +170,7 @@ test('Ctrl-C ends all processes', { skip, timeout: 60_000 }, async () => {
   storm.kill('SIGINT')
   const [code] = await once(storm, 'exit')
   assert.equal(code, 0)
-  // The process that runs PostgreSQL ends after it.
+  // The process that runs PostgreSQL ends after the storm.
   for (const pid of [...started, postmaster]) await until(`${pid} is gone`, async () => !existsSync(`/proc/${pid}`))
   assert.deepEqual(errors, [])
 })
@@ -239,7 +239,7 @@ test('a storm started by a page ends when it is no longer read, and can start ag
       () => true,
       () => false,
     )
-  // Its process lives a little longer than its page: a request in between must not be sent there.
+  // The storm's process lives a little longer than its page. A request in between must not be sent to this process.
   while (await answers());
   assert.equal((await fetch(`http://127.0.0.1:${await storm.hold()}/`)).status, 200)
 })

@@ -90,7 +90,7 @@ const reading =
   pipe === undefined || speed === 0
     ? undefined
     : setInterval(() => {
-        // Small reads, as a reader of lines makes. If one returns too many lines, the next reads are delayed.
+        // Small reads, like those of a reader of lines. After a read of too many lines, the next reads are delayed.
         while (lines < (speed * (performance.now() - startedAt)) / 1000) {
           const more = read(speed === Number.POSITIVE_INFINITY ? 65_536 : 1024)
           if (more === -1) break

@@ -27,7 +27,7 @@ const server = http.createServer((request, response) => {
   response.setHeader('content-type', 'text/plain')
   if (slow && dripMs > 0) drip(response)
   else {
-    // After the caller has disconnected, the timer would only occupy memory.
+    // The timer ends with the connection, because it would only occupy memory after the caller has disconnected.
     const timer = setTimeout(() => response.end('Hello!'), slow ? faultMs : answerMs)
     response.on('close', () => clearTimeout(timer))
   }

@@ -45,7 +45,7 @@ async function registerCommands(called: string): Promise<void> {
   }
 }
 
-/** A user's mistake gets one sentence and exit code 2. Any other error is a bug and keeps its stack. */
+/** A user's mistake gets one sentence and an exit code, usually 2. Any other error is a bug: its stack, and code 1. */
 const fail = (error: unknown): void => {
   if (error instanceof UserError) {
     process.stderr.write(`meltlab: ${withoutControls(error.message)}\n`)
@@ -71,7 +71,7 @@ const oneSentence = (message: string): string =>
     .replace(/\n/g, ' ')
     .replace(/\.$/, '')
 
-/** For `meltlab list | head -1`: when the reader closes its pipe, output to files continues. */
+/** Ignores a pipe that its reader closed, as in `meltlab list | head -1`: files are still written. */
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return

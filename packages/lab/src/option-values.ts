@@ -2,10 +2,10 @@
 import { METHODS } from 'node:http'
 import { UserError } from './user-error.ts'
 
-/** Options of commander with these names. */
+/** Option values by name, as commander returns them. */
 export type Given<Names extends string, Value> = Readonly<Record<Names, Value>>
 
-/** The TLS options in commander's form: files, and whether any certificate is trusted. */
+/** The TLS options as commander returns them: file names, and `insecure`, which trusts any certificate. */
 export interface TlsFlags {
   readonly insecure?: true
   readonly cacert?: string

@@ -1,6 +1,6 @@
 /**
- * Handles Ctrl-C and similar signals. Imports no other file of the lab, so that it works while those are loaded. Until
- * a command subscribes, a signal ends the process at once. With npm (`npx meltlab`) one key press arrives twice,
+ * Handles Ctrl-C and similar signals. Imports no other file of the lab, so that it works while they are still loading.
+ * Until a command subscribes, a signal ends the process at once. With npm (`npx meltlab`) one key press arrives twice,
  * because npm forwards the signal.
  */
 import process from 'node:process'

@@ -9,7 +9,7 @@ export interface Out {
   write(text: string): unknown
 }
 
-/** The width of a default terminal, and of files. */
+/** Columns of a default terminal; also the width of text in files and pipes. */
 const USUAL_WIDTH = 80
 
 export const widthOf = ({ isTTY, columns }: Pick<Out, 'isTTY' | 'columns'>): number =>

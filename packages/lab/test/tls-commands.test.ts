@@ -41,7 +41,7 @@ describe('an app with a self-signed certificate', { concurrency: 3 }, () => {
     return JSON.parse(readFileSync(path.join(out, made!, 'result.json'), 'utf8')).measured as Measured
   }
 
-  // Both ways to trust become one value for all commands (attack/tls-files.ts), so one test of each suffices.
+  // --cacert and --insecure become one value for all commands (attack/tls-files.ts), so one test of each suffices.
   it('is measured by melt with --cacert with the certificate itself, bare and protected', async () => {
     const { rows, capacity } = await measured<MeltMeasured>([...MELT, '--cacert', file('own.pem')])
     assert.ok(capacity!.rate > 0)

@@ -11,8 +11,8 @@ export function replicas(now: number, meanLoad: number): number {
 }
 
 /**
- * The same when some of `loads` are missing, because Prometheus has not scraped those pods yet. HPA counts a missing
- * pod as idle when it would scale up, and as on target when it would scale down.
+ * Like `replicas()`, but some of `loads` may be missing: Prometheus has not scraped those pods yet. HPA counts a
+ * missing pod as idle when it would scale up, and as on target when it would scale down.
  */
 export function replicasOf(loads: readonly (number | undefined)[]): number {
   const mean = (of: readonly number[]): number => of.reduce((sum, load) => sum + load, 0) / of.length

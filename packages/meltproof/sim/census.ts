@@ -34,7 +34,7 @@ export class Census {
     this.#alone++
   }
 
-  /** That handler contends again. */
+  /** One handler contends again from now on. */
   resumes(): void {
     this.#alone--
     this.#note()

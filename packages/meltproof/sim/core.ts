@@ -59,8 +59,8 @@ export function stolenSlices(random: Random, { everyMs, forMs, inARow = 1 }: Sli
 }
 
 /**
- * Pauses at known times, in order. Each interrupts the work under way, or delays the next. Use one instance per run,
- * because it remembers which pauses are over.
+ * Pauses at known times, in order. Each pause interrupts the work under way, or delays the next work. Use one
+ * instance per run, because it remembers which pauses are over.
  */
 export function interrupted(pauses: readonly (readonly [atMs: number, forMs: number])[]): Core {
   let next = 0
@@ -71,7 +71,7 @@ export function interrupted(pauses: readonly (readonly [atMs: number, forMs: num
   }
 }
 
-/** Returns the share of the core that such slices leave, on average. */
+/** Returns the share of the core that these slices leave, on average. */
 export function leftBy({ everyMs, forMs, inARow = 1 }: Slices): number {
   const taken = inARow * forMs
   return 1 - taken / (everyMs + (inARow - 1) * forMs + taken)

@@ -205,7 +205,7 @@ const OVERLOAD: readonly Scenario[] = [
 
   // The load changes.
 
-  // A story spreads for half a minute and is forgotten in ten seconds. The ideal is what the core does of it. Sheds are
+  // A story spreads for half a minute and is forgotten in ten seconds. The ideal is what the core can serve. Sheds are
   // allowed above 1x.
   overload('2 ms of cpu, a ramp from 0.3x to 5x and back', {
     workload: { rate: rampRate, steps: () => [{ cpu: 2 }] },
@@ -375,7 +375,7 @@ const AMPLE: readonly Scenario[] = [
     ideal: () => 1000,
   }),
   // A partner that answers in 300 ms suddenly needs 15 s. Requests that wait for it do not delay the others, which burn
-  // 1 ms of CPU at 0.3x. The ideal is the load offered, and from then on the reads. No request may be shed.
+  // 1 ms of CPU at 0.3x. The ideal is the load offered, and from 20 s on only the others. No request may be shed.
   ample('a partner of 300 ms that takes 15 s from 20 s on, beside cheap reads', {
     workload: kindsOf(
       { perSecond: 300, steps: () => [{ cpu: 1 }] },

@@ -128,7 +128,7 @@ export const HELD_OUT: readonly Scenario[] = [
   draft('pool of 5, exponential, 400 ms, at 5x', {
     workload: { rate: () => 62, steps: random => poolOf(random.exponential(400)), poolSize: 5 },
     seconds: 60,
-    // A tenth would take longer than a second even in an idle pool.
+    // A tenth of the queries take longer than a second even in an idle pool.
     ideal: () => 12.5 * 0.9,
     changesAt: [],
   }),

@@ -42,7 +42,7 @@ export interface InstanceRequest extends Entry, Serving {
   readonly kind: number
   readonly path: string
   readonly client: number
-  /** When the client made it, ms. */
+  /** When the client made the request, ms. */
   readonly createdAt: number
   /** The kind that its path maps to, or -1 until it is looked up. */
   knownKind: number
@@ -70,7 +70,7 @@ export interface InstanceHooks<R extends InstanceRequest> {
 /** The share of a shed's cost for reading the head and deciding. Every request pays it. */
 export const HEAD_SHARE = 0.7
 
-/** While requests wait, the gate checks at this interval for handlers that ended unseen, ms. */
+/** While requests wait, the interval of the checks whether abandoned requests count as finished (abandoned.ts), ms. */
 const LOOK_EVERY_MS = 5
 
 /** Creates the state of an arriving request. */

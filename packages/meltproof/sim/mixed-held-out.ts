@@ -158,7 +158,8 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 60,
   }),
   // Photos from phones: 60/s with bodies that take 0.5 to 8 s, then one of four threads for 30 ms (133/s at most), and
-  // 40/s of previews (2 ms) on the same path. 255 in service are waiting for their clients. No request may be shed.
+  // 40/s of previews (2 ms) on the same path. About 255 uploads in service wait for their clients. No
+  // request may be shed.
   enough('60/s of uploads of 0.5 to 8 s before four threads at 0.45x, beside 40/s of 2 ms', {
     workload: {
       ...onePath(

@@ -6,8 +6,8 @@
  * The comment before each says why a service is like that, what the ideal is, and whether sheds are allowed. Where
  * capacity is scarce the ideal is uniform admission. It admits the share of all requests that the scarce resource can
  * do, equal for every operation, because nothing tells the operations apart. Its answers in time count; 4xx and 5xx do
- * not. An admission that answers some requests late can exceed this ideal: it admits everything, and the requests that
- * the scarce resource cannot do wait for ever. So the ideal is the best with at most 3 % of the answers late
+ * not. Admission can exceed this ideal by answering some requests late: it admits everything, and the excess requests
+ * for the scarce resource wait for ever. So the ideal is the best with at most 3 % of the answers late
  * (`bench/admission-oracle.ts` searches for better ones).
  *
  * Where capacity suffices (`enough`), a server without admission answers every request within two seconds, or one
@@ -284,8 +284,8 @@ const SCARCE: readonly Scenario[] = [
   }),
   // One operation in twenty calls a search service over ten sockets, 30 ms. From 15 to 35 s it takes 3 s, and 3.3 of
   // 10/s are answered. The others hold one of twenty connections for 10 ms and are unaffected. Requests that wait for
-  // the search service are 1.5 % of all, so no request need be shed: the ideal is all the others. A limiter that is
-  // misled by these few sheds seventeen of twenty requests.
+  // the search service are 1.5 % of all, so no request need be shed: the ideal is all the others. A limiter that
+  // these few mislead sheds seventeen of twenty requests.
   scarce('search, one request in twenty, takes 3 s instead of 30 ms for 20 s', {
     workload: {
       ...onePath(

@@ -1,10 +1,11 @@
 /**
  * The time that a request takes on an otherwise idle service, and when its answer is late. A request that takes longer
- * than the SLO by itself is late when other requests delay it by another SLO. With 1 s, one of 5 s is late after 6 s.
+ * than the SLO by itself is late when other requests delay it by another SLO. With an SLO of 1 s, a request that takes
+ * 5 s by itself is late after 6 s.
  */
 import type { Step } from './workload.ts'
 
-/** Sums what is known at the start. A connection's hold time that depends on when it is acquired is added then. */
+/** Sums the times known at the start. A hold time that depends on when its connection is acquired is added later. */
 export function ownTimeOf(steps: readonly Step[], coldness: number): number {
   let ms = 0
   for (const step of steps) {

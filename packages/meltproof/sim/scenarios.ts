@@ -38,7 +38,7 @@ export const poolOf = (ms: number | ((nowMs: number) => number | Taken)): Step[]
 ]
 export const waits = (ms: number): Step[] => [{ cpu: 0.2 }, { wait: ms }, { cpu: 0.1 }]
 
-/** Capacities of the two above, including the CPU of parsing. */
+/** Capacities for cpu5 and pool50, requests per second. They include the CPU of parsing. */
 export const CPU5 = 1000 / 5.0356
 const POOL50 = 200
 

@@ -24,7 +24,7 @@ const disk =
 
 const write = (cpuMs: number): Step[] => [{ cpu: cpuMs / 2 }, 'write', { cpu: cpuMs / 2 }]
 
-/** Waits `ms`, but `times` as long during the first `forMs` of every `everyMs`, for all requests alike. */
+/** Waits `ms`, but `times` as long in the first `forMs` of every `everyMs` except the first, for all requests alike. */
 const slowAtTimes = (nowMs: number, ms: number, times: number, forMs: number, everyMs: number): Step[] =>
   waits(nowMs % everyMs < forMs && nowMs > everyMs ? ms * times : ms)
 

@@ -29,7 +29,7 @@ export type Step =
   /** Calls another service for the request, and waits for its answer. */
   | { readonly call: (atMs: number, request: object, answered: (atMs: number, failed: boolean) => void) => void }
 
-/** How long a call to something crowded took, and how long it would have taken alone, ms. */
+/** How long a call to a shared dependency took, and how long it would have taken alone, ms. */
 export interface Taken {
   readonly takesMs: number
   readonly ownMs: number
@@ -50,10 +50,10 @@ export interface Cohort {
 }
 
 export interface Kind {
-  /** Its share of the requests. */
+  /** The share of all requests that have this kind. */
   readonly share: number | ((nowMs: number) => number)
   readonly steps: (random: Random, nowMs: number) => readonly Step[]
-  /** The path that it requests. @default a path per kind */
+  /** The path of a request. @default a path per kind */
   readonly path?: (random: Random, nowMs: number) => string
   /** The client's number. @default all requests have the same client */
   readonly client?: (random: Random) => number

@@ -39,7 +39,7 @@ export const passingRequests: Channel<RequestMessage> = channelOf('meltproof:pas
 export const sheds: Channel<ShedMessage> = channelOf('meltproof:shed')
 export const calls: Channel<OutboundRecord> = channelOf('meltproof:outbound')
 export const stalls: Channel<StallRecord> = channelOf('meltproof:stall')
-/** Published after each stall of at least `thresholdMs`, by default 100, while stalls are named (meltproof/culprit). */
+/** Published after stalls of at least `thresholdMs`, by default 100 ms, while stalls are named (meltproof/culprit). */
 export const culprits: Channel<CulpritRecord> = channelOf('meltproof:culprit')
 /** At most one message per second and stream while log lines are dropped. */
 export const logLosses: Channel<LogLossRecord> = channelOf('meltproof:log-loss')

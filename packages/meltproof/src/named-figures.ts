@@ -32,7 +32,7 @@ export interface PoolFigures {
 
 const pools: WeakRef<() => PoolFigures>[] = []
 
-/** Registers a pool while other code references `figures`. While 100 are registered, further ones are ignored. */
+/** Registers a pool until `figures` is garbage-collected. While 100 are registered, further ones are ignored. */
 export function namePool(figures: () => PoolFigures): void {
   if (pools.length < MOST || living().length < MOST) pools.push(new WeakRef(figures))
 }

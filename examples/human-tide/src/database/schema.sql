@@ -1,4 +1,5 @@
--- Run at every start; leaves existing tables unchanged. IF NOT EXISTS does not help two services that start at once.
+-- Run at every start; leaves existing tables unchanged. The lock is for services that start at the same time, for which
+-- IF NOT EXISTS is not enough.
 SELECT pg_advisory_xact_lock(hashtext('human-tide schema'));
 
 CREATE TABLE IF NOT EXISTS walkers (
@@ -6,8 +7,8 @@ CREATE TABLE IF NOT EXISTS walkers (
   name text NOT NULL
 );
 
--- A phone counts its positions (seq): the same one sent again is the same row. No foreign key to walkers: it would
--- cost a look-up per row and guarantee nothing that is needed here.
+-- A phone numbers its positions (seq), so a position that is sent again is the same row. A foreign key to walkers would
+-- cost a lookup per row and guarantee nothing that is needed here.
 CREATE TABLE IF NOT EXISTS positions (
   walker   uuid NOT NULL,
   seq      bigint NOT NULL,

@@ -1,5 +1,5 @@
 /**
- * Turns the address of a client into the text by which live-route.ts counts its viewers. Behind proxies, Fastify's
+ * Turns the address of a client into the text by which live-route.ts counts its viewers. Behind proxies, Express's
  * `request.ip` is the address that the outermost proxy saw (`PROXIES`, tide.ts).
  */
 import { isIPv6 } from 'node:net'

@@ -14,7 +14,7 @@ const TRAIL = 20
 const APART = 8e-5
 /** With more walkers, a snapshot has no trails: it would be megabytes for every page that opens. */
 const MOST_WITH_TRAILS = 100
-/** Each takes about 1 KB. The walker that has been silent for longest is removed first. */
+/** Maximum number of walkers, about 1 KB each. The walker that has been silent for longest is removed first. */
 const MOST_WALKERS = 10_000
 
 interface Walker {
@@ -54,7 +54,7 @@ export interface Known {
 }
 
 export class Shore {
-  /** In the order of their last positions. */
+  /** By id, in the order in which their last positions arrived. */
   readonly #walkers = new Map<string, Walker>()
   readonly #most: number
   #moved = new Set<Walker>()

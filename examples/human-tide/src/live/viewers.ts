@@ -1,15 +1,15 @@
 /**
  * Sends the same message to all viewers: it is made once and written to each. A viewer whose connection has not taken
- * the last message gets no more until it has, and then a snapshot; if this takes too long, it is disconnected. So each
- * viewer costs at most one message of memory.
+ * the last message gets no further ones; once it has, it gets a snapshot. If this takes too long, it is disconnected.
+ * So each viewer costs at most one message of memory.
  */
 import type { Writable } from 'node:stream'
 import type { Snapshot, Tick } from './shore.ts'
 
 const MOST_VIEWERS = 500
 /**
- * Maximum from one address. Many phones share an address behind the router of a hotel or a carrier, so this is far more
- * than a household needs; but one address cannot take all places.
+ * Maximum number of viewers from one address. Many phones share an address behind the router of a hotel or a carrier,
+ * so this is far more than a household needs; but one address cannot take all places.
  */
 const MOST_PER_CLIENT = 100
 /** A viewer that takes nothing for this long is disconnected, ms. */
@@ -20,7 +20,7 @@ const RETRY_MS = [1000, 4000] as const
 interface Viewer {
   readonly stream: Writable
   readonly client: string
-  /** Since when it has been behind; undefined while it keeps up. */
+  /** Time at which the viewer fell behind, ms; undefined while it keeps up. */
   behindSince: number | undefined
 }
 
@@ -91,7 +91,7 @@ export class Viewers {
     viewer.stream.destroy()
   }
 
-  /** Has an effect only once: the closing connection of a disconnected viewer calls it again. */
+  /** Only the first call has an effect. When we disconnect a viewer, the closing connection calls this again. */
   #remove(viewer: Viewer): void {
     if (!this.#viewers.delete(viewer)) return
     const others = this.#clients.get(viewer.client)! - 1

@@ -4,7 +4,7 @@ import type { Pool } from 'pg'
 import type { Store } from './store.ts'
 
 const EVERY_MS = 3_600_000
-/** Rows deleted at once: a second of work at most. */
+/** Maximum number of rows deleted by one statement: a second of work at most. */
 const MOST_ROWS = 20_000
 /** Walkers checked, and deleted, at once: this takes some milliseconds, in which nothing else is stored. */
 const MOST_WALKERS = 1000
@@ -20,7 +20,7 @@ export function startCleanUp(reader: Pool, store: Store, keepDays: number): () =
   return () => clearInterval(timer)
 }
 
-/** Works in pieces, so that none delays other queries for long. */
+/** Works in small statements, so that none of them delays other queries for long. */
 export async function cleanUp(reader: Pool, store: Store, keepDays: number): Promise<void> {
   while ((await reader.query(OLD, [keepDays])).rowCount === MOST_ROWS) await sleep(100)
   for (let after = BEFORE_ALL_IDS; ; ) {

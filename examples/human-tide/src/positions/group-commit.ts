@@ -72,7 +72,7 @@ export class GroupCommit<Row, Result> {
     })
   }
 
-  /** One write at a time: two could wait for each other's rows, and a larger write gains as much as a second one. */
+  /** One write at a time: two could wait for each other's row locks, and a larger one gains as much as a second one. */
   async #writeAll(): Promise<void> {
     this.#busy = true
     while (this.#waiting.length > 0) await this.#writeGroup(this.#take())

@@ -10,7 +10,7 @@ interface Row extends Position {
   readonly name: string
 }
 
-/** Names known to be stored already; about 100 bytes each. */
+/** Maximum number of names in memory that are known to be stored, about 100 bytes each. */
 const MOST_NAMES = 20_000
 /** A walker that has been silent for this long is no longer on the shore. */
 const ON_SHORE = "interval '10 minutes'"
@@ -42,7 +42,7 @@ export interface LastSeen {
 
 export class Store {
   readonly #pool: Pool
-  /** Its result for each row is whether the row is new. */
+  /** The result of a row is true if the row is new. */
   readonly #group: GroupCommit<Row, boolean>
   /** Stored names of walkers. */
   readonly #names = new Map<string, string>()

@@ -27,7 +27,7 @@ export class BayWalker {
   /** Metres up the beach. */
   #side = between(1, 14)
 
-  /** Walks for one second. The time serves as `seq`, so that it continues after that of an earlier process. */
+  /** Walks for one second. The time serves as `seq`, so that numbers continue after those of an earlier process. */
   step(at: number): Position {
     this.#along += this.#pace
     if (this.#along < 0.01 || this.#along > line.length - 1.01) this.#pace = -this.#pace

@@ -1,8 +1,8 @@
 /**
  * One app of the scoreboard: `node app.js WORKLOAD ARM`, on PORT. The work is the same in every arm. Only the shedder
- * differs; each is set up as its README shows, with its defaults. under-pressure is a Fastify plugin, so its
- * arms are Fastify apps: one has the limits of its README, and one the limit that a careful operator chooses, 100 ms of
- * event loop delay and no memory limit. The README's 100 MB of rss is less than this app needs under load.
+ * differs; each shedder is set up as its README shows, with its defaults. under-pressure is a Fastify plugin, so its
+ * arms are Fastify apps: one has the limits of its README, and one has the limit that a careful operator chooses,
+ * 100 ms of event loop delay and no memory limit. The README's 100 MB of rss is less than this app needs under load.
  */
 import { spawn } from 'node:child_process'
 import http from 'node:http'

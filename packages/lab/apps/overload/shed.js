@@ -1,7 +1,7 @@
 /**
  * Measures the cost of a shed: a server that sheds nearly all requests while its loop is busy with other work, because
- * an overloaded server sheds in batches between slices of work. CPU_PORT returns the CPU time used so far without those
- * slices, in microseconds.
+ * an overloaded server sheds in batches between slices of work. A request to CPU_PORT returns the CPU time used so far
+ * without those slices, in microseconds.
  */
 import http from 'node:http'
 import { protect } from 'meltproof'

@@ -11,7 +11,7 @@ export const DEFAULTS = {
   /** People rarely wait longer; a request without an answer within this time has failed. */
   timeout: '10s',
   slo: '1s',
-  /** Standing connections of an open loop. When all are busy it opens more, up to `mostConnections`. */
+  /** Standing connections of an open loop. When all are busy, the generator opens more, up to `mostConnections`. */
   connections: 50,
   mostConnections: 10_000,
   /** Concurrent requests on one HTTP/2 connection: RFC 9113 recommends that servers allow at least this many. */

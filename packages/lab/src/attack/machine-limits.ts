@@ -7,7 +7,7 @@ import { formatCount } from '../report/format.ts'
 import { UserError } from '../user-error.ts'
 import { plural } from '../words.ts'
 
-/** Requests per second that no core sends. At most 193,000/s were measured: smallest requests, without a schedule. */
+/** No core sends this many requests per second. Measured: 193,000/s of the smallest requests, without a schedule. */
 const MOST_PER_CORE = 250_000
 /** Approximate number of files that Node and the lab have open anyway. */
 const OTHER_FILES = 50

@@ -46,7 +46,7 @@ export interface Facts {
   readonly pid: number
   readonly node: string
   readonly phase: Phase
-  /** Requests of the load that its servers received. */
+  /** Requests of the load that the servers of this process received. */
   readonly requests: number
   readonly tallies: readonly Tally[]
   /** The servers that received requests. */

@@ -22,7 +22,7 @@ export interface AuditOptions extends Ask {
   readonly url: URL | undefined
 }
 
-/** The phase `alone` gets two of these seconds. In less time, a stall would seldom occur the minimum of three times. */
+/** The phase `alone` gets two of these five seconds. A shorter phase would seldom show the minimum of three stalls. */
 const SHORTEST_MS = 5000
 
 export function checkAuditOptions(raw: RawAuditOptions, typed: readonly string[]): AuditOptions {

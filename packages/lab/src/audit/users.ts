@@ -8,7 +8,7 @@ import { type Ask, ask } from '../launch/wait-until-listening.ts'
 const THINK_MS = 10
 /** Pause after a failure, ms: users must not retry as fast as a dead server refuses. */
 const FAILED_MS = 100
-/** Successive requests to one path: a queue that only this path uses fills only if its requests overlap. */
+/** Successive requests to one path, from any users: only overlapping requests fill a queue of this path alone. */
 const IN_A_ROW = 3
 const TIMEOUT_MS = 10_000
 
@@ -66,8 +66,8 @@ export class Users {
   }
 
   /**
-   * Requests each path alone for its part of the time. A path that has had fewer than `least` requests by then is
-   * requested until it has had them, for up to `longestMs` in total.
+   * Requests each path alone for its part of `durationMs`. A path with fewer than `least` requests by then gets more,
+   * until it has had `least` or its turn has lasted `longestMs`.
    */
   async askEach(durationMs: number, least: number, longestMs: number, check: () => void): Promise<void> {
     const partMs = durationMs / this.#paths.length

@@ -85,7 +85,7 @@ export function provenance(): { readonly commandLine: string; readonly labVersio
     .slice(2)
     .map(hidden)
     .map(word => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
-  // The lab's own command, or a script that uses it.
+  // For a script that imports the lab, the command names the script; otherwise it is `meltlab`.
   const script = path.relative('', process.argv[1] ?? '')
   const command = script.endsWith('.ts') && !script.endsWith('cli.ts') ? `node ${script}` : 'meltlab'
   return { commandLine: [command, ...words].join(' '), labVersion: labVersion() }

@@ -29,7 +29,7 @@ import { checkWritable, writeText } from './user-files.ts'
 /** If p50 varies by 2 % between runs, a change of 5 % is found in 9 of 10 cases (bench/compare.ts). */
 const ROUNDS = '20'
 const MOST_ROUNDS = '100'
-/** At 500/s a run has more than 2,000 answers, and its p99 rests on 20 of them. */
+/** At 500/s a run has more than 2,000 answers, and 20 of them lie beyond its p99. */
 const DURATION = '5s'
 /** Time for V8 to compile the hot code. */
 const WARM_UP = '2s'

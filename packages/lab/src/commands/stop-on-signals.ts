@@ -3,7 +3,7 @@ import type { Progress } from '../progress.ts'
 import { onSignal } from '../signals.ts'
 import { UserError } from '../user-error.ts'
 
-/** The first Ctrl-C aborts the returned signal. @param isTaken returns true if it ended the run in another way */
+/** The first Ctrl-C aborts the returned signal. @param isTaken returns true if it handled the signal itself */
 export function stopOnSignals(
   progress: Progress,
   isTaken: (signal: NodeJS.Signals) => boolean = () => false,

@@ -76,7 +76,7 @@ export function whyNotComparable(results: readonly Result[]): string[] {
 
 const brief = (text: string): string => shortened(text.replace(/^\[?"([^"]*)"\]?$/, '$1'), LONGEST)
 
-/** Facts that are unknown and that the reader must judge. */
+/** Names headers with hidden values: only the user can say whether the values were equal. */
 export function remarksOn(results: readonly Result[]): string[] {
   const headers = results.flatMap(({ document }) => Object.entries(document.plan.headers))
   const hidden = [...new Set(headers.flatMap(([name, value]) => (value === HIDDEN ? [name] : [])))]

@@ -17,7 +17,7 @@ import { FEWEST, trimmedInterval } from './trimmed-interval.ts'
 /** Confidence that no figure is called different by chance: at most two comparisons in a hundred contain an error. */
 export const CONFIDENCE = 0.98
 
-/** Latencies come from histograms with buckets of this relative width (load/histogram.ts): less is no change. */
+/** Relative width of the histogram buckets of latencies (load/histogram.ts): a smaller change counts as none. */
 const RESOLUTION = 1 / 128
 
 /** Smaller changes count as no difference. For errors, a share of the requests. */
@@ -48,7 +48,7 @@ export interface ComparedFigure extends FigureKind {
   /** Changes up to this size, in either direction, would not have shown; null with too few rounds. */
   readonly hides: number | null
   readonly verdict: FigureVerdict
-  /** True if the generator's lateness makes the interval at least half as wide again. */
+  /** True if the generator's lateness makes the interval more than half as wide again. */
   readonly blurred: boolean
 }
 
@@ -104,8 +104,8 @@ function verdictOf(
 }
 
 /**
- * True if more rounds would not help. Stopping at the first difference would not do: with enough rounds, one appears
- * between any two sides.
+ * True if more rounds would not help. The first difference is no reason to stop: with enough rounds, chance produces
+ * a difference between any two sides.
  */
 export const isDecided = (figures: readonly ComparedFigure[]): boolean =>
   figures.every(({ verdict, change, hides }) => {

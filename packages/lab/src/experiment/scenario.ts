@@ -1,7 +1,6 @@
 /**
  * A scenario is a repeatable experiment; most were published by others (docs/add-a-scenario.md). It fills its own
- * `Measured`, so an interrupted run keeps its figures. Everything shown or judged is a pure function of these. Types
- * only.
+ * `Measured`, so an interrupted run keeps its figures. Everything shown or judged is a pure function of it. Types only.
  */
 import type { LoadOutcome, LoadProgress, Tls } from '../load/plan.ts'
 import type { App } from '../launch/command.ts'
@@ -39,7 +38,7 @@ export interface Scenario<Measured> {
   readonly needs?: readonly string[]
   readonly blank: () => Measured
   readonly run: (context: Context, measured: Measured) => Promise<void>
-  /** `run` continues from the `Measured` of an earlier run that was stopped, and skips what that contains. */
+  /** `run` continues from the `Measured` of an earlier run that was stopped, and measures only what is missing. */
   readonly resumes?: true
   /** The part of `Measured` that stays in a stored result. @default all of it */
   readonly kept?: (measured: Measured) => unknown
@@ -61,7 +60,7 @@ export interface AppSpec {
   readonly env?: Readonly<Record<string, string>>
   /** Node options such as `--import file`, put into NODE_OPTIONS. */
   readonly nodeOptions?: string | undefined
-  /** True if it listens on PORT, whatever ports it opens before. @default true for a file of packages/lab/apps */
+  /** True if the app listens on PORT and its other ports do not count. @default true for a file of packages/lab/apps */
   readonly atPort?: boolean
   /** Its URL, if the port should not be searched. */
   readonly url?: URL | undefined

@@ -1,6 +1,6 @@
 /**
- * A digest of the code that produced the figures of a scenario: its script, the files of src/scenarios that this
- * imports, and its apps, without comments and without code that only judges or shows figures.
+ * A digest of the code that produced the figures of a scenario: its script, the files of src/scenarios that the
+ * script imports, and its apps, without comments and without code that only judges or shows figures.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ScenarioResult } from '../report/result.ts'
 
-/** Increase it after a fix of the load engine, or of other code outside scenarios, that changes measurements. */
+/** Increase this number when the load engine, or other code outside scenarios, changes what is measured. */
 const FRAME = 1
 
 const LAB = fileURLToPath(new URL('../..', import.meta.url))

@@ -39,7 +39,7 @@ export function launch({ name, command, env }: Launch): Promise<App> {
   const [program, ...args] = command
   const child = spawn(program!, args, {
     detached: true,
-    // Like containers and process managers, gives the service pipes that are read.
+    // The service writes to pipes that are read, as in a container or under a process manager.
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...env },
   })

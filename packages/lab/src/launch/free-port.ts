@@ -9,7 +9,7 @@ const FIRST = 10_000
 /** Assumed ephemeral range if the system does not report one: most ranges begin here or later. */
 const USUAL: Ports = [32_768, 65_535]
 
-/** Prefers ports outside the ephemeral range: the system may assign one of those before the command listens. */
+/** Avoids the ephemeral range if possible: the system may assign a port of it before the command listens there. */
 export async function freePort(): Promise<number> {
   const choice = portsLeft(givenOut())
   for (let tries = 0; choice !== undefined && tries < 100; tries++) {

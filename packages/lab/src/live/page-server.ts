@@ -70,7 +70,7 @@ export class PageServer {
     for (const viewer of this.#viewers) if (viewer.writableLength === 0) viewer.write(text)
   }
 
-  /** Redirects all viewers to the report; resolves when they have it or do not request it. */
+  /** Redirects all viewers to the report; resolves when all have read it, or after `REPORT_READ_MS`. */
   async show(report: string): Promise<void> {
     this.#report = report
     this.#unread = this.#viewers.size

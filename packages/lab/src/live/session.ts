@@ -110,7 +110,7 @@ export class Session {
       if (this.loads[second] !== stop) this.loads[second] = null
       return
     }
-    // The end of the previous second belongs to this tick, too.
+    // This tick also covers the end of the previous second.
     if (!isSame && this.loads.length > 0) this.loads[this.loads.length - 1] = null
     while (this.loads.length < second) this.loads.push(isSame ? stop : null)
     this.loads.push(stop)

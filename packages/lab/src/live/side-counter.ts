@@ -5,7 +5,7 @@ import { Histogram, type HistogramData } from '../load/histogram.ts'
 /** `good`, `late`: 2xx or 3xx within or after the SLO; `refused`: 503; `lost`: other answers, failures, unsent. */
 export type Fate = 'good' | 'late' | 'refused' | 'lost'
 
-/** Latency from due to ended, ms. */
+/** The latency counts from the request's due time to its end, ms. */
 export type Dot = readonly [fate: Fate, latencyMs: number]
 
 /** The counts of one side since the previous call. */

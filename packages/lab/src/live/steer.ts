@@ -18,7 +18,7 @@ import { whyUnjudged } from './view.ts'
 /** Lower than the priority of the generator and the services, which are started before. */
 const PAGE_PRIORITY = 10
 const STATUS_EVERY_S = 1
-/** A request that has timed out occupies its connection for a moment longer. */
+/** Factor for connections: a request that has timed out occupies its connection for a moment longer. */
 const SPARE = 1.25
 
 export interface Steered {

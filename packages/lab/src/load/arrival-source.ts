@@ -48,7 +48,7 @@ const closedLoop = (users: number, lengthMs: number, thinkMs: number, random: ()
   }
 }
 
-/** A client retries after this time, doubled for each retry and varied by half, ms. */
+/** A client retries after this time, ms, doubled for each retry and multiplied by a random 0.5 to 1.5. */
 const RETRY_AFTER_MS = 100
 
 const retrying = (source: ArrivalSource, retries: number, random: () => number): ArrivalSource => {

@@ -31,7 +31,7 @@ const TAIL_MS = 0.3
 const EXTREME_MS = 3
 /** Maximum share of goodput lost to the generator's lateness. */
 const LOST_SHARE = 0.01
-/** If the generator uses this share of a core, it limits the rate of a closed loop, and not the server. */
+/** If the generator uses this share of a core, the generator limits the rate of a closed loop, not the server. */
 const SATURATED = 0.9
 /** A tail percentile with fewer samples beyond it counts as an extreme. */
 const ENOUGH_BEYOND = 10

@@ -5,7 +5,7 @@ import { Fifo } from './fifo.ts'
 
 /** Time for the server to close a connection that is no longer needed; longer than the margin below. */
 const LINGER_MS = 1500
-/** A server may close a connection as its Keep-Alive timeout ends: its last second, or half if less, is not used. */
+/** A server may close a connection near its Keep-Alive timeout: its last second, at most the last half, is unused. */
 const LEAVE_BEFORE_MS = 1000
 /** Interval of the check for slow connects while the standing set opens. */
 const LOOK_EVERY_MS = 20
@@ -45,7 +45,7 @@ export class ConnectionPool {
   openStanding(timeoutMs: number): Promise<void> {
     return new Promise(resolve => {
       this.#standingReady = resolve
-      // The run has not begun, so times are those of the clock.
+      // The run has not begun, so times are those of `nowMs()`.
       this.#looking = setInterval(() => {
         for (const connection of this.overdue(nowMs(), timeoutMs)) this.#drop(connection)
       }, LOOK_EVERY_MS)
@@ -62,7 +62,7 @@ export class ConnectionPool {
     if (this.#connecting.size === 0) this.standingDone()
   }
 
-  /** Connections that are open now form the standing set. Pending ones are closed, to make room for the run's own. */
+  /** Connections that are open now form the standing set. Those still connecting are closed, to make room. */
   standingDone(): void {
     const ready = this.#standingReady
     if (ready === undefined) return

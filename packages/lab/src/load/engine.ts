@@ -21,7 +21,7 @@ import { Tally } from './tally.ts'
 import type { Peer } from './target.ts'
 import { tlsOptions } from './tls.ts'
 
-/** Maximum over all workers: a Node server accepts one connection per turn of its loop, and its backlog is 511. */
+/** Maximum of concurrent connects, all workers: a Node server accepts one per turn of its loop; its backlog is 511. */
 const CONNECTING_AT_ONCE = 100
 /** Requests sent in a row before answers are read. */
 const SENDS_AT_ONCE = 64
@@ -271,7 +271,7 @@ export class Engine implements ConnectionOwner {
     this.#queued = []
   }
 
-  /** Waiting requests take free connections. Only one more opens per turn: answers between turns free others. */
+  /** Waiting requests take free connections. At most one new one opens per turn: answers between turns free others. */
   #serveWaiting(origin: Origin, now: number): void {
     const { pool, waiting, capped } = origin
     while (waiting.length > 0) {

@@ -70,8 +70,8 @@ export class Http2Session {
   }
 
   /**
-   * Until SETTINGS arrive, only one user may open a stream: the server may accept one. Others are `admitted` after
-   * that.
+   * Until SETTINGS arrive, only one user may open a stream: the server may allow only one. Other users are `admitted`
+   * after that.
    */
   mayOpen(user: SessionUser): boolean {
     this.#first ??= user

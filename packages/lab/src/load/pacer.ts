@@ -4,8 +4,8 @@
  *
  * Node's loop sleeps only for whole milliseconds, and a sleep of the operating system ends 50 to 80 us late. So:
  *   - far from the next send (> 4 ms): a timer, 2 ms short of it. Answers wake the loop at once.
- *   - nothing to expect: Atomics.wait until 0.1 ms before the send, then turns of the loop (1.5 us each).
- *   - answers to expect: turns of the loop, with naps if the nap is too short to show in the figures (2 % of how long
+ *   - no answer expected: Atomics.wait until 0.1 ms before the send, then turns of the loop (1.5 us each).
+ *   - answers expected: turns of the loop, with naps if the nap is too short to show in the figures (2 % of how long
  *     answers take), if idle turns would cost more than the work (from 20,000/s), or if another thread wants this core
  *     (`CoreSharing`), perhaps the server.
  */
@@ -20,7 +20,7 @@ const AWAKE_BEFORE_MS = 0.1
 /** For longer waits a timer of the loop is used. */
 const TIMER_FROM_MS = 4
 const TIMER_EARLY_MS = 2
-/** Longest sleep on a timer. If answers are expected, its end detects a freeze; otherwise it detects an abort. */
+/** Longest sleep on a timer, ms. Waking up detects a freeze if answers are expected, and an abort otherwise. */
 const TIMER_BUSY_MS = 5
 const TIMER_IDLE_MS = 50
 const NAP_SHARE = 0.02
@@ -180,7 +180,7 @@ export class CoreSharing {
   yields(now: number, read: () => Scheduling | undefined): boolean {
     if (now - this.#lookedAt >= LOOK_MS) {
       const delayMs = read()?.delayMs ?? 0
-      // At the first check the time since the last one is infinite, and no delay is a share of it.
+      // At the first check the time since the last check is infinite, so no delay counts.
       if (delayMs - this.#delayMs > WAITED_SHARE * (now - this.#lookedAt)) this.#yieldsUntil = now + YIELDS_MS
       this.#lookedAt = now
       this.#delayMs = delayMs

@@ -60,7 +60,7 @@ export class ResponseParser {
   #length = -1
   #left = 0
   #headBytes = 0
-  /** A line that began in an earlier piece. */
+  /** The beginning of a line whose end has not been read yet. */
   #begun: Uint8Array | undefined
 
   /** Prepares for the answer to a new request. `parts` receives its fields and body. */
@@ -80,7 +80,7 @@ export class ResponseParser {
     return this.#state === State.failed
   }
 
-  /** Parses `bytes[start, end)`. Returns how many belong to this answer: fewer only if it is complete or broken. */
+  /** Parses `bytes[start, end)`. Returns how many of them belong to this answer: all, until its end or a fault. */
   read(bytes: Uint8Array, start: number, end: number): number {
     let at = start
     while (at < end) {

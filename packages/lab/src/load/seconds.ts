@@ -3,7 +3,7 @@ import { Histogram, type HistogramData } from './histogram.ts'
 
 export type Times = Record<string, number>
 
-/** The counts of plan.ts while they grow. */
+/** `Counts` of plan.ts, writable. */
 interface Counters {
   scheduled: number
   sent: number
@@ -24,7 +24,7 @@ export class Seconds {
   /** A packed second is JSON, which is small because counters that are zero are absent. */
   readonly #all: (Second | string)[] = []
   readonly #settledMs: number
-  /** Earlier seconds are packed. */
+  /** Seconds before this index have been packed. */
   #packed = 0
 
   /** `settledMs`: after this time since it was due, the result of a request is final. */

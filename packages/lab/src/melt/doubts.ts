@@ -8,7 +8,7 @@ const steadyWithin = 0.05
 
 type Judged = Pick<MeltMeasured, 'capacity' | 'spinPerMs' | 'steps' | 'recovery'>
 
-/** Returns sentences; empty if the figures are the app's own. */
+/** Returns sentences; empty if there is no reason to doubt the figures. */
 export function reasonsToDoubt({ capacity, spinPerMs: { before, after }, steps, recovery }: Judged): string[] {
   const why: string[] = []
   if (before !== null && after !== null && Math.abs(after / before - 1) > steadyWithin) {

@@ -36,7 +36,7 @@ export function shapeOf(kind: Limit['kind'], level: number, spike: number, withi
 export const mostHeld = (tried: Limit['tried']): number =>
   Math.max(...tried.filter(({ backAfterS }) => backAfterS !== null).map(({ level }) => level))
 
-/** The lowest level from which it did not recover; Infinity if it recovered from all. */
+/** The lowest level from which the app did not recover; Infinity if it recovered from all. */
 const leastLost = (tried: Limit['tried']): number =>
   Math.min(...tried.filter(({ backAfterS }) => backAfterS === null).map(({ level }) => level))
 
@@ -90,7 +90,7 @@ export function limitsView(
 const triedInWords = ({ level, backAfterS }: Limit['tried'][number]): string =>
   `${level}: ${backAfterS === null ? 'never' : `${backAfterS} s`}`
 
-/** A level that was lost counts even if the search is unfinished; "comes back" needs the whole search. */
+/** A failed recovery counts even if the search is unfinished; the verdict "comes back" needs the whole search. */
 function standingOf(limits: readonly Limit[]): Standing[] {
   const [spike, outage] = (['spike', 'outage'] as const).map(wanted => limits.find(({ kind }) => kind === wanted))
   if (spike === undefined) return []

@@ -34,7 +34,7 @@ export function probe({ connections: _, ...target }: Target, users: number, dura
 const fieldsOf = ({ url }: Pick<Target, 'url'>): { readonly templated?: true } =>
   hasFields(url) ? { templated: true } : {}
 
-/** The set can grow to rate x timeout, the number a melting server holds: a smaller one would protect the server. */
+/** The set can grow to rate x timeout, up to `connectionCeiling`: a smaller set would protect a melting server. */
 export function connectionsFor(
   { fresh, connections, timeoutMs }: Pick<Target, 'fresh' | 'connections' | 'timeoutMs'>,
   rate: number,

@@ -2,7 +2,7 @@
 import { formatPercent, formatRate } from '../report/format.ts'
 import type { Capacity } from './measured.ts'
 
-/** Two searches agree when the larger is at most this much above the other. */
+/** Two searches agree when the larger exceeds the smaller by at most this share. */
 export const AGREE_WITHIN = 0.1
 /** If the capacity changed by more than this, it says nothing about the run in between. */
 const DRIFT_WITHIN = 0.25

@@ -43,8 +43,8 @@ export interface LoadShape {
   /** Multiples above this rate are omitted, because the generator could not send them. */
   readonly mostRate?: number
   /**
-   * True if each client would have its own connection, which is more than this machine can open: `newestFirst` in
-   * load/plan.ts.
+   * True if the simulated clients, each with its own connection, need more connections than this machine can open:
+   * `newestFirst` in load/plan.ts.
    */
   readonly crowd?: true
 }
@@ -226,7 +226,7 @@ class Melt {
     }
   }
 
-  /** Starts an arm, checks that it answers, and ends it. */
+  /** Starts an arm, checks that it answers, calls `use`, and ends it. */
   async #withApp(
     arm: Arm,
     use: (app: RunningApp, url: URL) => Promise<void>,
@@ -354,7 +354,7 @@ class Melt {
     return recovery
   }
 
-  /** Retries are tried in the highest spike from which the bare app recovers without them, to show their effect. */
+  /** Shows what retries change: the spike is the highest from which bare recovers without them, or else the lowest. */
   async #findLimits(withinS: number): Promise<void> {
     let spike = 0
     const kinds = ['spike', 'retries', ...(this.#parts.silencer === undefined ? [] : (['outage'] as const))] as const

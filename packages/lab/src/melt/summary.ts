@@ -176,7 +176,7 @@ export function speedOf(now: number | null | undefined, { coreSpeed }: Pick<Base
   return Math.abs(share - 1) <= STEADY_WITHIN ? 1 : share
 }
 
-/** On a slower core a load below the capacity may be above it, and on a faster core one above it may be below. */
+/** On a slower core a load below the capacity may be an overload; on a faster core a load above it may be none. */
 const isOtherLoad = (multiple: number, speed: number, tone: Standing['tone']): boolean =>
   multiple <= 1
     ? speed < 1 && multiple > (1 - STEADY_WITHIN) * speed && tone !== 'good'

@@ -59,7 +59,7 @@ export function finding(rows: readonly Kept[], arms: Arms): string {
     const only = (bare ?? guarded ?? rows.at(-1))!
     return `At ${formatMultiple(only.multiple)} its capacity, ${only.arm} keeps ${kept(only)}.`
   }
-  // The two are compared at the same load.
+  // Bare and protected are compared at the same load.
   const multiple = Math.min(bare.multiple, guarded.multiple)
   const left = rows.find(row => row.arm === bare.arm && row.multiple === multiple) ?? bare
   const right = rows.find(row => row.arm === guarded.arm && row.multiple === multiple) ?? guarded

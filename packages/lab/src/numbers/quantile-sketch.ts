@@ -11,7 +11,7 @@ const GAMMA = (1 + ACCURACY) / (1 - ACCURACY)
 const LOG_GAMMA = Math.log(GAMMA)
 
 export class QuantileSketch {
-  /** The count of each bucket, by the value that stands for its numbers. */
+  /** The count of each bucket, keyed by the value that represents its numbers. */
   readonly #buckets = new Map<number, number>()
   #count = 0
 

@@ -4,7 +4,7 @@ import { QuantileSketch } from './quantile-sketch.ts'
 type Quantile = 'p50' | 'p90' | 'p95' | 'p99' | 'p999'
 export type NumberFigures = Readonly<Record<'count' | 'min' | 'max' | 'mean' | 'last' | Quantile, number>>
 
-/** Up to this many numbers percentiles are exact; beyond, they have the sketch's accuracy. */
+/** Percentiles of up to this many numbers are exact; of more numbers, they have the sketch's accuracy. */
 const KEPT_EXACTLY = 10_000
 /** A longer line cannot be a number, and is not stored. */
 export const LONGEST_LINE = 1024

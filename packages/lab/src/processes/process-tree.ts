@@ -24,7 +24,7 @@ export async function processTree(root: number): Promise<ProcessRow[]> {
   return rows.filter(row => wanted.has(row.pid))
 }
 
-/** Those of the processes that still run. A zombie does not count. */
+/** Returns the ids of the processes that still run. A zombie does not count. */
 export async function livingOf(pids: readonly number[]): Promise<ReadonlySet<number>> {
   const rows = await allProcesses()
   return new Set(rows.filter(({ pid, state }) => pids.includes(pid) && state !== 'Z').map(({ pid }) => pid))
@@ -32,7 +32,7 @@ export async function livingOf(pids: readonly number[]): Promise<ReadonlySet<num
 
 export interface Usage {
   readonly rssBytes: number
-  /** CPU time since each of them started, ms. */
+  /** CPU time of the processes of the tree, since each started, ms. */
   readonly cpuMs: number
 }
 

@@ -10,7 +10,7 @@ export type LatencyFigures = Readonly<
 type Same = 'elapsedMs' | 'scheduled' | 'sent' | 'unsent' | 'answered' | 'good' | 'bytesRead'
 
 export interface LoadFigures extends Pick<LoadOutcome, Same> {
-  /** How long requests were scheduled. */
+  /** Length of the schedule. */
   readonly durationMs: number
   readonly failed: Readonly<Record<string, number>>
   readonly ok: number

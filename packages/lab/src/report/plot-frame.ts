@@ -134,8 +134,8 @@ const MOST_ROWS = 9
 const touch = (a: Box, b: Box): boolean => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom
 
 /**
- * Puts each name beside its point, or in the nearest row above or below with room. The first point chooses first.
- * `others`: what else no name may cover.
+ * Puts each name beside its point, or in the nearest row above or below with room. Earlier points have precedence.
+ * `others`: further boxes that no name may cover.
  */
 export function besidePoints(points: readonly Named[], within: Box, others: readonly Box[] = []): readonly Place[] {
   const taken: Box[] = points.map(({ x, y }) => ({

@@ -133,7 +133,7 @@ export interface View {
   readonly plots: readonly Plot[]
   /** Outputs of a tool, unchanged. */
   readonly printouts?: readonly { readonly title: string; readonly text: string }[]
-  /** Its rows in the tables at the top of a page about several results; those with the same title are merged. */
+  /** The scenario's rows in the tables above several results; tables with the same title are merged. */
   readonly overviews?: readonly Table[]
 }
 

@@ -14,10 +14,10 @@ import {
   sickView,
 } from './sick-part.ts'
 
-/** The limit in the top tier, for people, and between systems. Both are the article's own advice. */
+/** The time limits for waiting people (top tier) and between systems. Both are the article's own advice. */
 const peopleMs = 3000
 const systemsMs = 10_000
-/** Of 60/s the slow leaf gets 6, which fill the pool if each takes 6.7 s or more: people wait less, systems longer. */
+/** The slow leaf gets 6/s. They fill the pool if each takes 6.7 s: people's limit prevents that, systems' does not. */
 const rate = 60
 const pool = 40
 

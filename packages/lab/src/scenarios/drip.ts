@@ -3,7 +3,7 @@ import type { Scenario } from '../experiment/scenario.ts'
 import { sickMember } from './sick-member.ts'
 
 const limitMs = 3000
-/** Differs enough from a user's patience (4.5 s) and from the silence between two bytes, even on a busy machine. */
+/** Differs enough from a user's patience (4.5 s) and from the gap between two bytes to tell them apart under load. */
 const briefLimitMs = 2250
 
 export const drip: Scenario<unknown> = sickMember({

@@ -36,7 +36,7 @@ export type FleetForm = 'cpu' | 'wait'
 
 export interface FleetMeasured {
   readonly form: FleetForm
-  /** Good answers per second of each instance while all are busy. */
+  /** Requests per second that the balancer sends to each instance while all are busy. */
   capacities: readonly number[]
   /** Their sum as searched before the first arm, and after the last one. Results of older versions have none. */
   sums?: readonly SearchedCapacity[]

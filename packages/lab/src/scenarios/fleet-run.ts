@@ -36,7 +36,7 @@ const SLICE_MS = 0.2
 /** In the form `wait`, a request waits for one of these connections and holds it for this time. */
 const POOL = 10
 const HOLD_MS = 50
-/** Seconds that are not measured: balancers learn, and V8 compiles. */
+/** Seconds that are not measured: balancers adapt to the instances, and V8 compiles. */
 const LEARNS_S = 5
 
 /** Envoy without its own limit. */

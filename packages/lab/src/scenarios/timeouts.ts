@@ -51,8 +51,8 @@ export const timeouts: Scenario<unknown> = scenario<TimeoutsMeasured>({
         ...{ healthyMs: 1500, bareMs: 3000, limitedMs: 2500, openMs: 3000 },
       },
       quick: { ...quick, healthyMs: 12_000, bareMs: 20_000, limitedMs: 12_000, openMs: 13_000 },
-      // The open loop lasts as long as published, because its tail and the memory need the time. A closed loop repeats
-      // itself with the period of the fault after 11 s.
+      // The open loop lasts as long as published, because its tail and the memory need the time. After 11 s, a closed
+      // loop repeats itself with the period of the fault.
       full: { ...quick, healthyMs: 30_000, bareMs: 30_000, limitedMs: 30_000, openMs: 180_000 },
     })
     const { faultMs, limitMs, rate, healthyMs, openMs } = times

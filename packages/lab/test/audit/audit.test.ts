@@ -62,7 +62,7 @@ describe('meltlab audit of real apps', () => {
     ]
     assert.deepEqual(found, expected, ended.stdout)
     for (const { where } of findings.slice(0, 11)) assert.match(where!, /apps\/planted\.mjs:\d+ \(/)
-    // Both findings count calls, whatever their connections.
+    // Each of the two findings counts every call of loadUser once, whichever connection it gets.
     const times = (cause: Cause, name: string) =>
       findings.find(each => each.cause === cause && each.where?.includes(name))?.times
     // The last call may still wait for its connection.

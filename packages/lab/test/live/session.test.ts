@@ -70,15 +70,15 @@ test('the state of a side follows from the same rule as the verdict of the repor
   const word = (more: Partial<typeof nothing>) => stateOf({ ...nothing, ...more }, CAPACITY)
   assert.equal(word({}), 'waits')
   assert.equal(word({ due: 100, good: 99 }), 'keeps-up')
-  // For 98 % and for 90 % the report says that it holds.
+  // 90 % of the load is answered in time: the report says that the side holds.
   assert.equal(word({ due: 50, good: 45, late: 5 }), 'keeps-up')
   assert.equal(word({ due: 1000, good: 95, refused: 900, lost: 5 }), 'full')
   assert.equal(word({ due: 1000, refused: 1000 }), 'melts')
   assert.equal(word({ due: 1000, good: 10, refused: 990 }), 'melts')
   assert.equal(word({ due: 100, good: 60, late: 40 }), 'strains')
-  // 73 % of its capacity: the report says that it sags.
+  // The side serves 73 % of its capacity: the report says that it sags.
   assert.equal(word({ due: 2 * CAPACITY, good: 0.73 * CAPACITY, refused: 1.27 * CAPACITY }), 'strains')
-  // Its full capacity, although most requests are lost: the report says that it holds.
+  // The side serves its full capacity, although most requests are lost: the report says that it holds.
   assert.equal(word({ due: 400, good: 110, lost: 290 }), 'full')
   assert.equal(word({ due: 100, late: 100 }), 'melts')
   assert.equal(figuresOf([], CAPACITY, 'ended').state, 'ended')

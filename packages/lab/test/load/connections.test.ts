@@ -1,4 +1,4 @@
-/** The connection that a request uses. Where it depends on earlier answers, a user or the test waits for them. */
+/** The connection that a request uses. If the choice depends on earlier answers, a user or the test waits for them. */
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { describe, it } from 'node:test'
@@ -126,7 +126,7 @@ describe('runLoad: connections', () => {
       sockets.add(socket)
       socket.on('data', () => {
         socket.write(OK)
-        // Closes all while the only user thinks, because any client would lose a request that crosses the close.
+        // Closes all connections while the only user thinks. A request sent just before the close would be lost.
         for (const each of sockets) each.end()
         sockets.clear()
       })
@@ -138,7 +138,7 @@ describe('runLoad: connections', () => {
     assert.deepEqual(outcome.failed, {})
     const asked = outcome.answered['200']!
     assert.ok(asked >= 2, `${asked} requests`)
-    // If only requests opened connections, there would be 5, and one for each request.
+    // If only requests replaced connections, there would be the first 5, and one for each request.
     assert.ok(connections > 5 + asked + 1, `${connections} connections, ${asked} requests`)
   })
 

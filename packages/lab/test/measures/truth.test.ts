@@ -50,7 +50,7 @@ const attack = (url: string, seconds: number) => {
 
 /**
  * The margins allow for another process that takes the core for a few hundred milliseconds, which is then part of the
- * truth. Tools that get it wrong report 0 to 110 ms for all of these.
+ * truth. Tools that miss the stall or the freeze report 0 to 110 ms for all of these.
  */
 const near = (what: string, got: number | null, truth: number, margin: number): void => {
   assert.ok(got !== null && Math.abs(got - truth) <= margin, `${what} is ${got}, the truth ${truth} +- ${margin}`)

@@ -1,4 +1,4 @@
-/** Finds the address of a dependency in an environment variable, and refuses invalid ones. */
+/** dependencyOf() finds the address of a dependency in an environment variable, and refuses invalid addresses. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dependencyOf } from '../../src/melt/dependency.ts'

@@ -29,7 +29,7 @@ function inTime(count: number): Histogram {
   return made
 }
 
-/** Two seconds before, two of the spike, and `after`, whose last entry repeats. */
+/** The recovery from two seconds before a spike, two during it, and those of `after`, whose last entry repeats. */
 function recovery(
   after: readonly Made[],
   more: Partial<LoadOutcome> = {},

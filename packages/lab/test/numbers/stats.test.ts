@@ -44,7 +44,7 @@ describe('meltlab stats', () => {
 
   it('prints the figures so far on Ctrl-C, and exits with code 130', async () => {
     const { code, out } = await stats(async (stdin, kill) => {
-      // This is more than a pipe holds, so some was read when all is written.
+      // A pipe holds less than this, so the command has read some of it once all is written.
       await new Promise(written => stdin.write('7\n'.repeat(1_000_000), written))
       kill('SIGINT')
     })

@@ -56,7 +56,7 @@ for (const scheme of ['light', 'dark'] as const) {
     skip,
   }, async () => {
     const { page, complaints } = await open(madeMeasured(), scheme)
-    // Three for a wide page and three for a phone, and four for each of five loads, which have one drawing for both.
+    // Three plots are drawn twice, for a wide page and for a phone. Each of five loads has four plots, drawn once.
     assert.equal(await page.locator('svg.drawn').count(), 2 * 3 + 5 * 4)
     assert.equal(await page.locator('svg.drawn:visible').count(), 3)
     await page.getByText('At 2x, second by second').click()

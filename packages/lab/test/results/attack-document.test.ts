@@ -8,7 +8,7 @@ import { checkAttack, parseJson, readResult } from '../../src/results/read-attac
 import { madeAttack, madeOutcome, madePlan, origin } from './made-attack.ts'
 
 const read = (text: string) => checkAttack(parseJson(text, 'a.json'), 'a.json')
-// biome-ignore lint/suspicious/noExplicitAny: it is about to be damaged
+// biome-ignore lint/suspicious/noExplicitAny: the tests damage any member
 type Damaged = Record<string, any>
 const damaged = (change: (document: Damaged) => void): string => {
   const document = JSON.parse(attackJson(madeAttack({ shed: 2, failed: 1 }))) as Damaged

@@ -132,7 +132,7 @@ export const THOUSAND: FleetScenario = {
   ...fleetOf({ ...SLOW_CPU(), name: '40 ms of CPU' }, [...times(100, constant(0.25)), ...times(900, full)], 0.9),
 }
 
-/** Each member serves about twenty a second. */
+/** Each member at full speed serves 25 requests a second. */
 function SLOW_CPU(): Service {
   return {
     ...CPU,

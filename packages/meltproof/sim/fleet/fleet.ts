@@ -133,7 +133,7 @@ export class Tier {
     })
   }
 
-  /** Callers go through a random proxy. */
+  /** Returns a random proxy of the tier, for one request. */
   get front(): Front {
     return this.fronts[Math.floor(this.#random.next() * this.fronts.length)]!
   }

@@ -1,8 +1,8 @@
 /**
  * BBR (Cardwell et al., ACM Queue 2016) with requests in place of packets. The limit is twice the highest throughput of
- * the last ten round trips times the least service time of the last ten seconds. The pacing gain is 1.25, then 0.75,
- * then six times 1. Startup doubles the limit until throughput stops rising by a quarter. After ten seconds the least
- * time is measured anew, with four requests in service for 200 ms.
+ * the last 3 s (in the paper, of ten round trips) times the least service time of the last ten seconds. The pacing gain
+ * is 1.25, then 0.75, then six times 1. Startup doubles the limit until throughput stops rising by a quarter. After ten
+ * seconds the least time is measured anew, with four requests in service for 200 ms.
  */
 import { Extreme, type Sample, SampledLimiter } from './sampled-limiter.ts'
 

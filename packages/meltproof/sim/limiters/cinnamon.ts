@@ -1,8 +1,8 @@
 /**
  * Cinnamon (Uber engineering blog, 2023): a PID controller without the D, with the published gains (0.1 and 1.4), on
  * the queue's distance from its target. The queue is the number in service, less the throughput times the least service
- * time of the last ten seconds. The target is an eighth of the limit. Uber's controller sets a rejection rate in front
- * of a separate limit (a Vegas); here it sets the limit, so that the two cannot conflict.
+ * time of the last ten seconds. The target is an eighth of the number in service. Uber's controller sets a rejection
+ * rate in front of a separate limit (a Vegas); here it sets the limit, so that the two cannot conflict.
  */
 import { Extreme, type Sample, SampledLimiter } from './sampled-limiter.ts'
 

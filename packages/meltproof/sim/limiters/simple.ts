@@ -8,7 +8,10 @@ import { Extreme } from './sampled-limiter.ts'
 
 const INITIAL = 16
 const MOST = 10_000
-/** A measurement has at least this length, ms, and this many answers, unless it takes longer than the longest. */
+/**
+ * A measurement lasts at least SHORTEST_MS, and three service times up to LONGEST_MS. It ends after ANSWERS answers, or
+ * after LONGEST_MS and four service times with fewer.
+ */
 const SHORTEST_MS = 20
 const LONGEST_MS = 1000
 const ANSWERS = 24
@@ -19,7 +22,7 @@ const FLAT = 2
 /** If throughput is below this share of the best, the limit is below the knee. */
 const FELL = 0.85
 const PROBE_EVERY_MS = 16_000
-/** The limit is at least the best throughput times this, ms: on a busy loop, and elsewhere. */
+/** The limit is at least the best throughput times one of these, ms: the first on a busy loop, otherwise the second. */
 const FLOOR_LOOP_MS = 50
 const FLOOR_ELSEWHERE_MS = 100
 /** The loop is the scarce resource when it is busy for this share of the time. */

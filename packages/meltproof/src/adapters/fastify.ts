@@ -5,7 +5,7 @@ interface FastifyRequest {
   readonly raw: object
   readonly routeOptions?: { readonly url?: string | undefined }
 }
-/** The request comes before the reply, but after the socket if @fastify/websocket calls the handler. */
+/** Fastify passes the request and the reply; @fastify/websocket passes the socket and the request. */
 type HandlerArguments = (Partial<FastifyRequest> | undefined)[]
 interface FastifyRoute {
   handler: (this: unknown, ...args: HandlerArguments) => unknown
@@ -20,7 +20,7 @@ export async function meltproof(app: FastifyLike): Promise<void> {
   app.addHook('onRequest', async ({ raw, routeOptions }: FastifyRequest) => {
     if (routeOptions?.url !== undefined) nameRoute(raw, routeOptions.url)
   })
-  // After meltproof has answered in a handler's place, only the handler's promise shows when it ends.
+  // After meltproof has answered in a handler's place, only the handler's promise shows when the handler ends.
   app.addHook('onRoute', (route: FastifyRoute) => {
     const { handler } = route
     route.handler = function (...args) {

@@ -1,7 +1,7 @@
 /**
- * The operator's pages, on a separate port: they do not compete with requests of the service, and its clients cannot
- * see them. The port does not keep the process alive; if it is taken, the app runs without these pages. One worker of a
- * cluster serves the pages for all.
+ * The operator's pages, on a separate port: scrapes do not compete with the service's requests, and the service's
+ * clients cannot see the pages. The port does not keep the process alive; if it is taken, the app runs without these
+ * pages. One worker of a cluster serves the pages for all.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { AllGuards } from '../cluster/all-guards.ts'

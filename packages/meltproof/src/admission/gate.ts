@@ -66,7 +66,7 @@ const ROOM_UNKNOWN = 1.25
 const FEW_UNKNOWN = 16
 /** While the loop is busy, quick work above the limit may take this share of the loop's time. */
 const PASSING_SHARE = 0.2
-/** Quick work may save up, or overdraw, at most this much of that loop time, ms. */
+/** Quick work may accumulate at most this much unused loop time, and exceed its share by at most this much, ms. */
 const MOST_PASSING_MS = 20
 /** Approximate time that Node itself needs for a request, in addition to the handler, ms. */
 const REQUEST_MS = 0.1
@@ -157,7 +157,7 @@ export class Gate<E extends Entry> {
     return this.#queue.standing
   }
 
-  /** `wait`: the gate has queued the entry, and calls a hook later. A reason: the caller must shed the entry. */
+  /** `wait`: the gate has queued the entry, and calls a hook later. A ShedReason: the caller must shed it. */
   offer(entry: E, nowMs: number): Decision {
     if (this.#closed) return 'closing'
     entry.startBy = this.#hooks.startBy?.(entry) ?? Number.POSITIVE_INFINITY
@@ -196,7 +196,7 @@ export class Gate<E extends Entry> {
     return true
   }
 
-  /** True if quick work may start above the limit, up to twice it. On a busy loop it may take a fifth of the time. */
+  /** True if quick work may start above the limit, up to twice the limit: on a busy loop, for a fifth of its time. */
   #startsAboveLimit(entry: E, nowMs: number): boolean {
     const { kind, client, quickMs } = this.#hooks
     if (this.#held || this.inflight - this.uncounted >= 2 * this.countedLimit) return false
@@ -267,7 +267,7 @@ export class Gate<E extends Entry> {
   }
 
   /**
-   * Frees the permit of a streaming answer that waits for its client, or did so (streams.ts). The time in service
+   * Frees the permit of a streaming answer that waits, or has waited, for its client (streams.ts). The time in service
    * counts for the request's kind, but not for the limit.
    */
   runWithoutPermit(nowMs: number, serviceMs: number, entry: E): void {
@@ -307,8 +307,8 @@ export class Gate<E extends Entry> {
     if (this.queued === 0) return
     this.#limiter.tick(nowMs)
     this.#shedTooLate(nowMs)
-    // While nothing was in service, other work of this process used the loop. Waiting requests may now use it for the
-    // same time, divided by the number started before that work, because those may have caused it.
+    // While nothing was in service, other work of this process used the loop. Waiting requests may now use the loop for
+    // the same time, divided by the number of requests started just before, which may have caused the other work.
     const idleMs = this.inflight === 0 ? nowMs - Math.max(this.#pumpedAt, this.#changedAt) : 0
     const otherMs = idleMs / Math.max(1, this.#pumped)
     this.#pumped = 0
@@ -384,7 +384,7 @@ export class Gate<E extends Entry> {
     this.inflight += by
   }
 
-  /** Requests a wake-up at the end of the turn only when the budget runs low: each wake-up costs a system call. */
+  /** Requests a wake-up at the end of the turn only after a quarter of the budget: a wake-up costs a system call. */
   #turnSpent(nowMs: number): boolean {
     const ranFor = nowMs - this.#turnStartedAt
     if (ranFor < this.#turnBudgetMs * ASK_TURN_AFTER) return false

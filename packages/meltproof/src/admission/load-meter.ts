@@ -28,9 +28,9 @@ export interface Rates {
 
 const NONE = { offered: 0, waited: 0, shed: 0, failed: 0 }
 const WINDOW_MS = 1000
-/** Shortest measured interval: a few turns of a healthy loop may all be busy. */
+/** Shortest measured interval, ms: a few turns of a healthy loop may all be busy. */
 const SHORTEST_MS = 100
-/** Longest interval for rates: a longer one contains a time without requests. */
+/** Longest interval for rates, ms: a longer one contains a time without requests. */
 const LONGEST_MS = 3 * WINDOW_MS
 
 export class LoadMeter {
@@ -100,7 +100,7 @@ export class LoadMeter {
     return this.#measured(nowMs, limit).utilisation
   }
 
-  /** Rates over the interval of {@link utilisation}. Undefined if it is too short, or mostly without requests. */
+  /** Rates over the interval of {@link utilisation}. Undefined if that is too short, or mostly without requests. */
   rates(nowMs: number, limit: number | undefined): Rates | undefined {
     const { since } = this.#measured(nowMs, limit)
     const elapsedMs = nowMs - since.fromMs

@@ -7,7 +7,7 @@ type Figures = Readonly<Record<string, unknown>>
 
 const HIGHEST: ReadonlySet<string> = new Set(['pressure', 'utilisation', 'demand', 'load'])
 
-/** Sums, maxima of load figures, and flags that any server has. While none listens, those of the last guards. */
+/** Adds counters, takes the maximum of load figures, and ORs flags. While no server listens, the last guards count. */
 export class AllGuards {
   readonly ofAll = true
   readonly #listening: () => readonly Guard[]

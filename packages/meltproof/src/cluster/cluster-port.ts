@@ -10,7 +10,7 @@ export interface ClusterPort extends Omit<Parts, 'holds' | 'onUnreachable'> {
   readonly server: Server
   readonly address: Address
   readonly warn: (text: string) => void
-  /** How warnings begin: the owner of the port cannot ask the others; no worker can open the port. */
+  /** How warnings begin. `unreachable`: the port's owner cannot ask the others; `none`: no worker can open it. */
   readonly warnings: { readonly unreachable: string; readonly none: string }
 }
 

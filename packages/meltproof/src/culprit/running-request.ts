@@ -49,7 +49,7 @@ export function routeText(request: object): string {
   return `${method} ${routeOf(request) ?? url.split('?', 1)[0]!.slice(0, 200)}`
 }
 
-/** The ids under which the caller's logs have the request: from `traceparent` and `x-request-id`. */
+/** The ids under which the caller logs the request: from `traceparent` and `x-request-id`. */
 export function callerOf(request: object | undefined): Pick<NamedStall, 'traceId' | 'requestId'> {
   const { traceparent, 'x-request-id': id } = (request as IncomingMessage | undefined)?.headers ?? {}
   return {

@@ -48,7 +48,7 @@ function entryOf(map: SourceMap, line: number, column: number): { source: string
 
 function fileOf(source: string, generated: string): string | undefined {
   if (source.startsWith('file:')) return fileURLToPath(source)
-  // Bundlers write webpack://app/src/a.ts
+  // Bundlers write sources such as webpack://app/src/a.ts.
   const path = source.replace(/^[a-z][\w+.-]*:\/\/(?:[^/]*\/)?/i, '')
   return path === '' ? undefined : resolve(dirname(generated), path)
 }

@@ -2,7 +2,7 @@
  * V8 does not interrupt native code: JSON, files, hashes, addons. The main thread samples its stack only when native
  * code returns, when the app's code may be some lines further on. So such functions are replaced by wrappers. When the
  * function returns, its wrapper checks whether the watcher asked for a sample during the call; if so, the caller is the
- * culprit. This costs two reads of a word per call.
+ * culprit. This costs two reads of shared memory per call.
  */
 import { fstatSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -64,8 +64,8 @@ export function watchSyncCalls(words: Int32Array, caught: Caught): () => void {
 }
 
 /**
- * True for a terminal or a file. Node usually writes to pipes and sockets when they have room. Reading `process.stdout`
- * would make them non-blocking, which affects an app that writes to the descriptor itself.
+ * True for a terminal or a file, where writes block. To pipes and sockets Node usually writes without blocking. Reading
+ * `process.stdout` would make those non-blocking, which affects an app that writes to the descriptor itself.
  */
 function waitsForWrites(fd: number): boolean {
   const stat = quietly(() => fstatSync(fd))

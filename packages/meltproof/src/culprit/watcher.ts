@@ -3,7 +3,7 @@
  * sample its own stack repeatedly. V8 runs the sampling as an interrupt, in the middle of a loop or a regular
  * expression. Native code continues, and the sample is taken when it returns. The thread uses only `Runtime.evaluate`
  * of the inspector, on a session that is open only during a stall: no debugger is enabled, and no `debugger;` statement
- * stops.
+ * pauses.
  *
  * The function is passed as text, so it must not use anything from outside.
  */
@@ -29,7 +29,7 @@ export function watch(require: (name: string) => never, now: () => number): void
   const MOST_EVERY_MS = 100
   /** A longer stall is sampled less often: about 60 samples in the first 2 s, and then ten per second. */
   const EVERY_SHARE = 1 / 20
-  /** JavaScript answers sooner, ms. Otherwise native code runs, or the thread has no CPU, and the place is unknown. */
+  /** JavaScript answers within this time, ms. Later, native code runs or there is no CPU: the place is unknown. */
   const ANSWERS_MS = 20
 
   let session: Session | undefined

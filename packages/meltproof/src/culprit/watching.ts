@@ -18,7 +18,7 @@ import { sourceOf } from './source-lines.ts'
 import { watchSyncCalls } from './sync-calls.ts'
 import { type WatcherData, watch } from './watcher.ts'
 
-/** The watcher evaluates EXPRESSION on the main thread. It calls the function that the global object has under LOOK. */
+/** The watcher evaluates EXPRESSION on the main thread. EXPRESSION calls the function at `globalThis[LOOK]`. */
 const LOOK = Symbol.for('meltproof.culprit.look')
 const EXPRESSION = `globalThis[Symbol.for('${LOOK.description}')]?.()`
 

@@ -1,6 +1,6 @@
 /**
- * A connection to PostgreSQL or MySQL under bound(). Both have one rule (docs/databases.md): a deadline ends work,
- * never cleanup. pg-client.ts and mysql2-connection.ts contain the differences between the drivers.
+ * A connection to PostgreSQL or MySQL under bound(). For both one rule holds (docs/databases.md): a deadline ends
+ * work, never cleanup. pg-client.ts and mysql2-connection.ts contain the differences between the drivers.
  */
 import { Budget } from '../deadline/budget.ts'
 import { currentBudget, openBudget } from '../deadline/context.ts'

@@ -59,7 +59,7 @@ export class ConnectionQueue<Connection> {
     // Without a limit, one connection per waiting caller has already been requested.
     if (limit === Number.POSITIVE_INFINITY || this.#waiters.length === 0 || this.#asked + this.lentCount >= limit)
       return
-    // Requests another one even if enough are requested: those may still be connecting, while the freed one is ready.
+    // Requests one even if enough are requested: the others may still be connecting, while the freed one is ready.
     this.#askOne()
   }
 

@@ -1,4 +1,4 @@
-/** The grace periods of budgets that have ended: until they are over, cleanup may still run. */
+/** The grace periods of budgets that have ended: cleanup may still run in them. */
 import { Budget, type BudgetOptions } from '../deadline/budget.ts'
 import { openBudget } from '../deadline/context.ts'
 import { GRACE_MS } from './limits.ts'

@@ -143,7 +143,7 @@ function patch(redis: Redis, commandMs: number): void {
     const canBeUnblocked = waitsForData && !isCluster && stream === undefined
     const id = canBeUnblocked && parent !== undefined ? idBefore(command) : undefined
     const giveUp = (reason: Error): void => {
-      // A command that was sent to a cluster keeps waiting: if meltproof gave it up, it would lose the next job.
+      // A command that was sent to a cluster keeps waiting: if meltproof gave it up, the next job would be lost.
       if (waitsForData && isCluster && redis.status === 'ready') return
       if (!isKept) givenUp.add(command)
       if (waits && redis.status === 'ready' && !isCluster) {

@@ -43,7 +43,7 @@ export function killQuery(connection: Connection): Cancellation | undefined {
 /** Undefined if no other connection to the same address is possible. */
 function configForKiller({ config, stream }: Connection): object | undefined {
   const { localPort, remoteAddress, remotePort } = stream
-  // A function opens another stream, and the client port identifies the thread. A stream object is already in use.
+  // A function opens another stream; this connection's port identifies the thread. A stream object is already in use.
   if (config.stream) return typeof config.stream === 'function' && localPort !== undefined ? config : undefined
   if (config.socketPath) return config
   // A closed socket has no addresses.

@@ -32,7 +32,7 @@ export function bound<T extends object>(client: T, limits: DatabaseLimits = {}):
   return client
 }
 
-/** If pg's own connection timeout is not set, it becomes this multiple of acquireMs, to end waits given up here. */
+/** If pg's connection timeout is not set, it becomes this multiple of acquireMs: pg then ends waits given up here. */
 const BACKSTOP = 2
 
 function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {

@@ -1,6 +1,6 @@
 /**
- * The state of a Redis connection: MULTI and WATCH remain in effect after their answer. When the budget in which one
- * was sent ends, the app has a grace period to end it (EXEC, DISCARD, UNWATCH); then the connection is closed.
+ * The state of a Redis connection: MULTI and WATCH remain in effect after their answer. When the budget of such a
+ * command ends, the app has a grace period for EXEC, DISCARD or UNWATCH. Then the connection is closed.
  */
 import type { Budget, EndListener } from '../deadline/budget.ts'
 import { startFairTimer } from '../deadline/fair-timer.ts'

@@ -13,7 +13,7 @@ export interface LimiterStats extends GateStats {
 export interface Limiter {
   /**
    * Calls `fn` when there is a permit for it, and settles as `fn` does; then the permit ends. Rejects when the deadline
-   * under which it was called passes (docs/limiter.md).
+   * of the caller passes (docs/limiter.md).
    *
    * @throws ShedError `MELTPROOF_SHED` (as a rejection) when the work is shed: nothing of it was started.
    * @throws MeltproofError (as a rejection) for an unknown or invalid option.

@@ -2,7 +2,7 @@ import { whyShed } from '../admission/explanation.ts'
 import type { LastShed, ShedReason } from '../admission/sheds.ts'
 import { MeltproofError } from '../errors.ts'
 
-/** The time is random within this range, ms, because clients that retry together would cause the next overload. */
+/** `retryAfterMs` is random in this range, ms, because clients that retry together would cause the next overload. */
 const RETRY_AFTER_MS = { least: 1000, most: 5000 }
 
 /** A limiter shed the work: nothing of it was started, and it may be retried later. */

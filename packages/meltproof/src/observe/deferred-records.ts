@@ -1,6 +1,6 @@
 /**
- * Records a value many times in a histogram that accepts one at a time, such as OpenTelemetry's. Only a few are
- * recorded per step, because tens of thousands of sheds at once would stall the loop.
+ * Records a value many times in a histogram that accepts one at a time, such as OpenTelemetry's. Each step records at
+ * most AT_ONCE values, because tens of thousands of sheds at once would stall the loop.
  */
 import { clearTimeout, setTimeout } from 'node:timers'
 import { bucketOf, DURATION_BOUNDARIES_S } from '../record.ts'

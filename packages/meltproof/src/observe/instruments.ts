@@ -44,7 +44,7 @@ const ASK_EVERY_MS = 10
 export class SampledSeries {
   readonly #labels: SampleLabels
   readonly #boundaries: readonly number[] | undefined
-  /** Not cumulative; one more entry than boundaries. */
+  /** Counts by bucket, not cumulative; there is one more bucket than boundaries. */
   readonly #counts: Float64Array
   readonly #exemplars: Exemplars | undefined
   #sum = 0

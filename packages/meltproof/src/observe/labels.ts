@@ -25,7 +25,7 @@ export const LABELS = {
 
 export type LabelName = keyof typeof LABELS
 
-/** An absent value is an empty one in Prometheus, and no attribute in OpenTelemetry. */
+/** An absent value becomes an empty label value in Prometheus, and no attribute in OpenTelemetry. */
 export type Labels = { readonly [Name in LabelName]?: string | number | undefined }
 
 /** Returns a function that keeps the first `most` different names, and maps later ones to `other`. */

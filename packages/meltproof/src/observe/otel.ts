@@ -151,7 +151,7 @@ function readWhenCollected(meter: Meter, metrics: readonly Metric[], guard: Guar
 
 /**
  * Finds the span of a request. The instrumentation creates it when Node emits `request`, and makes it active for the
- * listeners. So a listener is prepended there, from the server's first request on.
+ * listeners. So meltproof prepends a listener for `request`, from the server's first request on.
  */
 function spansOfRequests(api: Api): { of(response: object): Span | undefined; close(): void } {
   const spans = new WeakMap<object, Span>()

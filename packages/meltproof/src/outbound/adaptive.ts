@@ -15,7 +15,7 @@ import { Refusals } from './refusals.ts'
 
 /**
  * Maximum number of origins with a learned limit; each uses some kilobytes. A further one replaces an idle one. If none
- * is idle, its calls have no learned limit.
+ * is idle, calls to the further origin have no learned limit.
  */
 const MOST_ORIGINS = 200
 /**

@@ -165,7 +165,7 @@ export class CallLimiter {
   }
 
   #budgetEnded(reason: Error): void {
-    // A budget covers all work of the request, so if it ran out, all stalls count, not only those during this call.
+    // A budget covers all work: if it ran out, all stalls during this call count, not only those that can delay it.
     const ranOut = reason instanceof DeadlineExceededError
     this.#giveUp(ranOut ? this.#exceeded('total', reason.limitMs, reason) : reason)
   }

@@ -1,7 +1,7 @@
 /**
  * One call to a dependency. The hooks on undici (undici.ts) and node:http (node-http.ts) and the database clients
  * report its progress here. While calls are recorded, the object is also the record, published when the call ends. A
- * limited call has a limiter (limiter.ts). This file knows no particular client.
+ * limited call has a limiter (call-limiter.ts). This file knows no particular client.
  *
  *   begun -> waits for a connection -> connected -> sent -> answered -> chunks of the body -> ended
  */

@@ -31,7 +31,7 @@ export interface CallLimits {
 /** @experimental */
 export interface OutboundLimits extends Partial<CallLimits> {
   /**
-   * Limits by origin: `https://search.internal`, `https://*.amazonaws.com`. `false`: none. The most specific one wins.
+   * Limits by origin: `https://search.internal`, `https://*.amazonaws.com`. `false`: no limits. The most specific wins.
    */
   readonly origins?: Readonly<Record<string, Partial<CallLimits> | false>>
   /**

@@ -1,8 +1,8 @@
 /**
  * Finds the request for which the running code works, so that its calls are counted for that request. An async context
  * costs every request at least 0.5 us, so requests get one only after the first call of the process. For a request that
- * began earlier, calls are counted until the first `await` of its handler; later calls are counted only if it was the
- * only open request at the first call.
+ * began earlier, calls are counted until the first `await` of its handler; later calls are counted only if that
+ * request was the only open one at the first call.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { OpenCall, Scope } from '../record.ts'

@@ -8,7 +8,7 @@ export function originOfDispatcher(dispatcher: object): string | undefined {
 
 /**
  * True if the call is in the queue of a Client that has a connection: it waits for the calls before it. A Pool gives a
- * call to a Client only when that is free, so a call that has left the queue of a Pool does not wait.
+ * call only to a free Client, so a call that has left the queue of a Pool does not wait.
  */
 export function isBehindOthers(dispatcher: object, origin: string | undefined): boolean {
   const client: { readonly stats?: { readonly connected?: unknown } } = memberOf(dispatcher, origin)
@@ -28,7 +28,7 @@ function memberOf(dispatcher: object, origin: string | undefined): object {
   return dispatcher
 }
 
-/** A property of the object, or a getter of its class. Of several copies, one may have left null under its symbol. */
+/** A property of the object, or a getter of its class. The symbol of another copy of undici may hold null. */
 export function valueUnder(description: string, object: object): unknown {
   for (let at: object | null = object; at !== null; at = Object.getPrototypeOf(at) as object | null) {
     for (const symbol of Object.getOwnPropertySymbols(at)) {

@@ -19,7 +19,7 @@ import { HTML_PAGE, PROBLEM_JSON } from './response/own-answers.ts'
 import { checkShedHeaders } from './response/shed-headers.ts'
 import { type Warn, warn } from '../warnings.ts'
 
-/** All optional; the defaults are meant for production. */
+/** All options are optional; the defaults are meant for production. */
 export interface ProtectOptions {
   /** Listening sockets that accept in parallel, where the platform has `SO_REUSEPORT`; 1 for one socket. @default 32 */
   readonly lanes?: number

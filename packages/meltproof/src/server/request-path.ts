@@ -3,7 +3,7 @@
  *
  *     arrive -> admit -> start | wait | shed -> run -> end
  *
- * #decide() asks ServerGate.decide(), ProcessGate.ask(), Gate.offer() and StandingQueue.push(), each inside the former.
+ * #decide() asks ServerGate.decide(), ProcessGate.ask(), Gate.offer() and StandingQueue.push(): each calls the next.
  *
  * Most requests arrive at the parser, before a ServerResponse exists. The others arrive by an event of the server:
  * HTTP/2, requests injected by the app, upgrades without a listener, raw streams of HTTP/2 (gRPC).
@@ -346,7 +346,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     return false
   }
 
-  /** Called when the gate has a permit for a request that has waited, and counts it: it must start or be dropped. */
+  /** Called when the gate has put a request that waited into service. The request must get its permit or be dropped. */
   #start(exchange: Exchange): void {
     if (exchange.shadowMs !== undefined) startShadow(exchange, this.processGate)
     else if (this.#connectionOf(exchange)?.socket.destroyed) {
@@ -485,7 +485,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     connection.current = current
   }
 
-  /** The exchange that its connection gave to Node last, if Node is creating the response of this request now. */
+  /** The exchange that this request's connection gave to Node last, if Node is creating its response now. */
   #exchangeFor(request: IncomingMessage): Exchange | undefined {
     try {
       // The socket of HTTP/2 is shared by many requests, and may throw.

@@ -5,7 +5,7 @@
  * free almost nothing. Node 24 thrashes from about 65 % on (--max-old-space-size=256, measured). So a heap is short
  * when it is nearly full, or when it is half full and the process does little but collect garbage.
  *
- * A cache may fill the heap for good, and sheds would not empty it. So requests are limited only while live objects
+ * A cache may fill the heap permanently, and sheds would not empty it. So requests are limited only while live objects
  * grow within seconds, first to the highest recent number in service, and the limit rises again when growth ends.
  */
 

@@ -19,7 +19,7 @@ const AHEAD_MS = 100
 const SLOPE_MS = 50
 /** Sheds do not help if requests hold less than this share of the limit: other work fills the container's memory. */
 const OWN_SHARE = 0.08
-/** The same share for a process that at rest fills most of the limit: less may be garbage of the young generation. */
+/** Minimum of that share, for a process that fills most of the limit at rest: less may be young-generation garbage. */
 const LEAST_OWN_SHARE = 0.04
 /**
  * A process is at rest when no request was in service for REST_MS. The memory that it then holds is a cache, or kept by

@@ -1,4 +1,4 @@
-/** The core and the metrics read here what culprit/ knows. While stalls are not named, requests cost no more. */
+/** The core and the metrics read culprit/'s findings here. While stalls are not named, requests pay nothing. */
 import type { CulpritRecord } from '../record.ts'
 
 /** A stall for which culprit/ has found what blocked the loop. */

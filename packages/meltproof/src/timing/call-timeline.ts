@@ -74,7 +74,7 @@ export function callTimeline(facts: CallFacts): CallTimeline {
     ? clamp(endedAtMs - stallBefore(stalls, endedAtMs), 0, connectMs)
     : lengthMs(within(stalls, turnAtMs, readyAtMs))
   const connectWayMs = connectMs - connectStalledMs
-  // A difference of times may round to just below 0, and no counter of them may fall.
+  // A difference of times may round to just below 0, but the counters that add these shares must not fall.
   const shares = {
     loopMs: Math.max(0, heldMs + (high - best - wayMs) + bodyStalledMs + connectStalledMs + queueStalledMs),
     dependencyMs: Math.max(0, queuedMs - queueStalledMs + best + bodyMs),

@@ -40,7 +40,7 @@ export class UsualTimes {
     }
   }
 
-  /** The median of the values between `lowMs` and `highMs`, or of all without such; undefined for an unknown peer. */
+  /** The median of the values from `lowMs` to `highMs`, or of all if none is; undefined for an unknown peer. */
   of(peer: string, route?: string, lowMs = 0, highMs: number = Number.POSITIVE_INFINITY): number | undefined {
     const known = namesOf(peer, route).flatMap((name, width) => this.#widths[width]!.get(name) ?? [])
     return (known.findLast(({ count }) => count >= MIN_VALUES) ?? known[0])?.median(lowMs, highMs)

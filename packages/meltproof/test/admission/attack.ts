@@ -20,7 +20,7 @@ export interface Asker {
 export interface Attack {
   readonly honest: readonly Asker[]
   readonly attackers: readonly Asker[]
-  /** The first half is not counted. @default 20 */
+  /** Length of the run, s. Only its second half is counted. @default 20 */
   readonly seconds?: number
 }
 
@@ -51,7 +51,7 @@ function burns(ms: number): Step[] {
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 
-/** A random word that was not requested before. */
+/** A random word, which was most likely not requested before. */
 export function word(random: Random, length = 10): string {
   let text = ''
   for (let i = 0; i < length; i++) text += LETTERS[Math.floor(random.next() * LETTERS.length)]

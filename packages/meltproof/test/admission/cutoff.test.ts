@@ -1,4 +1,4 @@
-/** The cutoff level from given counts: it admits what departures allow, and stays while it still does. */
+/** The cutoff level from given counts: it admits what departures allow, and stays while that holds. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

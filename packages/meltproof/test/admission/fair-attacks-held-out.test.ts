@@ -32,7 +32,8 @@ export const CASES: Readonly<Record<string, Attack & { readonly fair?: number }>
   'a cheap route beside random heavy ones': {
     honest: [{ rate: 200, ms: 0.2, path: pathOf('/cheap') }],
     attackers: [{ rate: 400, ms: 20, path: random => `/${word(random)}` }],
-    // The limit may settle at six where three suffice, and a cheap route of five turns waits for five others in each.
+    // The limit may settle at six where three suffices. A cheap request needs five turns of the loop, and waits for the
+    // five others in each.
     fair: 0.9,
   },
   'few honest requests among very many': {

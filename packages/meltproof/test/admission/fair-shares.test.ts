@@ -22,10 +22,10 @@ function asked(limit: number, kinds: Readonly<Record<number, { rate: number; ms:
   return shares
 }
 
-/** The last draw of {@link asked}. */
+/** The time at which {@link asked} ends, ms. */
 const NOW = 400
 
-/** Counts how many requests of a kind may come first in the `ms` after it, under unlimited demand. */
+/** Counts how many requests of a kind may come first within `ms` from NOW on, under unlimited demand. */
 function first(shares: FairShares, kind: number, ms: number): number {
   let came = 0
   for (let atMs = NOW; atMs <= NOW + ms; atMs++) {
@@ -139,7 +139,7 @@ describe('a queue in front of cheap and heavy requests', () => {
       queue.expire(atMs + 0.9)
       if (queue.standing) standingSince = Math.min(standingSince, atMs)
     }
-    // Its wait grows by a millisecond each millisecond, so it is seen not to shrink.
+    // The expected wait grows by a millisecond each millisecond, so the queue does not count as shrinking.
     const { drains, intervalMs, intervalsToStand, promiseMs } = STANDING_TUNING
     assert.ok(standingSince < drains * promiseMs + (intervalsToStand + 0.5) * intervalMs, `${standingSince} ms`)
   })

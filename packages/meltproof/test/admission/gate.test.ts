@@ -78,7 +78,7 @@ function gateOn(
       gate.turnEnded(world.now)
       world.turn++
     },
-    /** Lets time pass, and wakes the gate whenever it requested that. */
+    /** Lets time pass, and wakes the gate at each time that it requested. */
     pass(ms: number): void {
       const until = world.now + ms
       while (world.wakeAt <= until) {
@@ -167,7 +167,7 @@ test('microtasks after a handler has returned count towards the budget of the sa
   const { gate, world } = gateOn(fixedLimit(1000))
   const offered = Array.from({ length: 20 }, (_, id) => {
     const decision = gate.offer(entryOf(id), world.now)
-    world.now += 3 // burns them before the next request is parsed
+    world.now += 3 // microtasks burn 3 ms before the next request is parsed
     return decision
   })
   assert.equal(offered.filter(decision => decision === 'start').length, Math.ceil(GATE_TUNING.turnBudgetMs / 3))
@@ -713,7 +713,7 @@ test('quick requests whose mean time rose to 500 ms still start about ten times 
 
 test('quick requests wait in a turn that has spent its budget, and keep their own share of time', () => {
   const full = fullGate(false, { quickMs: 0.9 })
-  // The first of this turn.
+  // The first request of a turn starts.
   assert.equal(full.come({}).decision, 'start')
   full.world.now = 15
   for (let i = 0; i < 30; i++) assert.equal(full.come({}).decision, 'wait')

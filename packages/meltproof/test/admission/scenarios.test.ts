@@ -33,7 +33,7 @@ const LESS: Readonly<Record<string, number>> = {
   'the core at 10x, and one request in ten waits 10 s': 0.88,
   'pool at 3x, one in ten waits 10 s elsewhere': 0.8,
   '20/s that wait 5 s beside 200/s that wait 10 ms': 0.92,
-  // Some requests must wait to show that they do not wait for each other.
+  // Nothing is scarce, but the limiter must hold some requests back to find that out.
   'cold start at 600/s, 50 and 400 ms of waiting': 0.83,
   // Two dozen completions take seconds, and requests admitted before any evidence are in front of all others.
   'pool of 2 at 1.2x, around 120 ms': 0.94,

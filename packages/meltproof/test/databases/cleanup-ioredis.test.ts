@@ -18,7 +18,7 @@ const LONGER_MS = 400
 const DEADLINE_MS = 150
 
 let server: Running
-/** Observes without limits. */
+/** A client without limits, to observe the database. */
 let watcher: Redis
 
 before(async () => {

@@ -16,7 +16,7 @@ const LONGER_MS = 400
 const DEADLINE_MS = 150
 
 let server: Running
-/** Observes without limits. */
+/** A connection without limits, to observe the database. */
 let watcher: Connection
 const config = (): PoolOptions => ({ host: '127.0.0.1', port: server.port, user: 'root', database: 'shop' })
 

@@ -16,7 +16,7 @@ const LONGER_MS = 400
 const DEADLINE_MS = 150
 
 let server: Running
-/** Observes without limits. */
+/** A client without limits, to observe the database. */
 let watcher: pg.Client
 const config = (port = server.port): pg.PoolConfig => ({
   host: '127.0.0.1',

@@ -13,7 +13,7 @@ import { rejection } from '../rejection.ts'
 import { type Running, startPostgres } from './real-servers.ts'
 
 let server: Running
-/** Observes without limits. */
+/** A client without limits, to observe the database. */
 let watcher: pg.Client
 const config = (): pg.PoolConfig => ({
   host: '127.0.0.1',

@@ -124,7 +124,7 @@ describe('agent(guard, options)', () => {
     return { guard, port: (server.address() as net.AddressInfo).port }
   }
 
-  // A later retry is the same as for the admin port (admin-cluster.test.ts).
+  // Later attempts to open the port are the same as for the admin port, and tested in admin-cluster.test.ts.
   it('warns that its port is in use, and the service still answers', async () => {
     const { guard, port } = await service()
     const stranger = net.createServer().listen(0, '127.0.0.1')

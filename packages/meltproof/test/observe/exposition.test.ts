@@ -87,7 +87,7 @@ describe('the checker of expositions', () => {
 function watched(guard: GuardLike) {
   const options = checkObserveOptions('test', guard, { mostNames: 3 })
   const { families, close } = measuredFamilies(guard, options)
-  // The figures as other workers send them, and as they are kept for ended workers: now and before the first event.
+  // The figures as another worker sends them. Ended workers are represented by the figures of now and of the start.
   const told = (): Figures => JSON.parse(JSON.stringify(figuresOf(families)))
   const first = told()
   const check = (): string => {

@@ -245,8 +245,9 @@ for (const name of ['fetch', 'node:http'] as const) {
   test(`${name}: an origin that hung gets calls again once it answers, although the hung ones stay open`, async () => {
     const client = CLIENTS[name]!
     withLimits({ adaptive: true, totalMs: false, firstByteMs: false })
-    // Its responses are slow, so that stalls of a busy machine do not stand out. Among quick ones, the few that a stall
-    // delayed would count, and they are so rare that their end shows only after seconds.
+    // The origin's responses are slow, so that stalls of a busy machine hardly change their times. Among quick ones
+    // almost only the few that a stall delayed would count (answers.ts). These are so rare that the limiter would
+    // notice their end only after seconds.
     behave = pooled
     const untilMs = Date.now() + 1500
     const use = async (): Promise<void> => {

@@ -106,7 +106,7 @@ for (const [name, call] of Object.entries(clients)) {
     await assert.rejects(refused)
     const { record, timeline } = await next()
     assert.deepEqual([record.outcome, record.errorCode, record.status], ['failed', 'ECONNREFUSED', undefined])
-    // Only the time before it may connect counts as a wait for the dependency.
+    // Only the time before the call may connect counts as a wait for the dependency.
     assert.ok(timeline.shares.dependencyMs <= record.queuedMs, JSON.stringify(timeline.shares))
   })
 }

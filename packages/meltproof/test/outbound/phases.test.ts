@@ -92,7 +92,7 @@ describe('phases of a call', () => {
     call.chunk(60, 1)
     assert.deepEqual(call.at(110, FLOWING), { expired: undefined, nextMs: 160 })
     assert.deepEqual(call.at(160, PAUSED), { expired: undefined, nextMs: 260 })
-    // It was paused at the last check, so when it resumed is unknown, and it gets a whole new limit.
+    // Reading was paused at the last check. When it resumed is unknown, so the call gets a whole new limit.
     assert.deepEqual(call.at(260, FLOWING), { expired: undefined, nextMs: 360 })
     assert.equal(call.at(360, FLOWING).expired, 'idle')
     assert.equal(call.bytesSeen, 1)

@@ -6,7 +6,7 @@ import { AdaptiveLimits, GatedCall } from '../../src/outbound/adaptive.ts'
 
 const ignore = (): void => undefined
 
-/** A call that asks at the given time. Its outcome does not matter here. */
+/** A call that requests a permit at the given time. Its outcome does not matter here. */
 function callAt(arrivedAt: number): GatedCall {
   const call = Object.create(GatedCall.prototype) as GatedCall
   const asks = { arrivedAt, answerBy: Number.POSITIVE_INFINITY, dequeued: false, line: 0, resumesUpload: false }
@@ -18,7 +18,7 @@ test('probes of an origin that hangs are sent at doubling intervals, fewer than 
   const origin = limits.of('http://127.0.0.1:1')!
   for (let last: GatedCall | undefined; last?.waits !== true; ) {
     last = new GatedCall(origin, 'GET /', 60_000, () => undefined)
-    // It may wait only because this turn of the loop has taken too long. Then it begins in the next turn.
+    // The call may wait only because this turn of the loop has taken too long. Then it begins in the next turn.
     if (last.waits) await new Promise(resolve => setImmediate(resolve))
   }
   // A whole number, because fractions of a millisecond are rounded, and would delay a probe by a quarter of a second.

@@ -256,7 +256,7 @@ describe('during a drain, an idle connection', () => {
   it('is served if it sends a request while others are closed', async () => {
     const server = http.createServer((_request, response) => void response.end('served'))
     server.keepAliveTimeout = 1
-    // Otherwise Node would close all of them itself, about when the drain begins with a few.
+    // Without a listener, Node would close all of them at their timeout, about when the drain closes the first few.
     server.on('timeout', () => undefined)
     const guard = protect(server, { lanes: 1, drainDelayMs: 0 })
     const { port } = await listen(server)

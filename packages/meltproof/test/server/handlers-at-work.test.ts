@@ -171,9 +171,9 @@ describe('a permit lasts as long as its handler works', () => {
     assert.ok(served >= 0.9 * patient.length, `${served} of ${patient.length}`)
   })
 
-  /** More than are treated as finished during a test. */
+  /** More handlers than meltproof treats as finished during a test. */
   const MANY = 64
-  /** How many may be treated as finished on a slow machine. */
+  /** How many handlers may be treated as finished on a slow machine. */
   const PROBED = 4
   it('when one handler in four hangs and the rest are quick: at most twice the limit is at work', async t => {
     let came = 0
@@ -211,7 +211,8 @@ describe('a permit lasts as long as its handler works', () => {
       response.end('done')
     })
     await Promise.all([ask(), ask()])
-    // The clients leave before their requests straggle. Unobserved, those would be doubted for a second (abandoned.ts).
+    // The clients leave before their requests count as far slower than their kind. If no subscriber observed requests,
+    // these would be doubted for a second only (abandoned.ts).
     for (const startMs = Date.now(); Date.now() < startMs + 4000; await sleep(60)) {
       void ask(120, {}, '/?calls')
       void ask(1000)

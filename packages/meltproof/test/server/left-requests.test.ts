@@ -113,7 +113,7 @@ describe('1,000 clients disconnect, and their handlers never answer', () => {
         assert.ok(served.came() >= 16 && inMemory <= 20, `${inMemory} of ${served.came()}`)
         if (served.guard === undefined) continue
         await nothingHeld(served)
-        // The clients and this test keep the loop busy, and without responses explain() knows only whether it is.
+        // The clients and this test keep the loop busy, and without responses explain() knows only whether it was idle.
         assert.match(served.guard.explain(), /the event loop (has spare time|was never idle)/)
       }
     })
@@ -178,7 +178,7 @@ describe('a permit is kept after the client has disconnected', () => {
     },
   }
   const MANY = 64
-  /** How many may be treated as finished (abandoned.ts) while a slow machine runs the test. */
+  /** How many requests may be treated as finished (abandoned.ts) while a slow machine runs the test. */
   const PRESUMED = 6
   for (const [name, handlerOf] of Object.entries(handlers)) {
     it(name, async t => {

@@ -21,7 +21,7 @@ export interface Workload extends LoadShape {
   readonly headers?: Readonly<Record<string, string>>
   /** Available share of the capacity, if something is unavailable for part of the time. @default 1 */
   readonly available?: number
-  /** A shed takes this multiple of its CPU time, and so does the work. @default 1 */
+  /** Wall time of a shed, and of the work, as a multiple of its CPU time. @default 1 */
   readonly slowdown?: number
   /** By the arm's name: why it has more goodput and a lower p99 than meltproof in a published row. */
   readonly ahead?: Readonly<Record<string, string>>

@@ -1,4 +1,4 @@
-/** On SIGTERM, it accepts no more requests, sends its pending answers, and works for a while longer. */
+/** On SIGTERM, the app accepts no more connections, sends its pending answers, and runs for at least 3 s more. */
 import http from 'node:http'
 
 const server = http.createServer((_request, response) => setTimeout(() => response.end('done'), 500))

@@ -38,7 +38,7 @@ export class ClientShares {
     return false
   }
 
-  /** Counts a request in both buckets of its client; counted in one, a client could use up the share of each. */
+  /** Counts a request in both buckets of its client: otherwise a client could use up the shares of both. */
   comesFirst(client: number): void {
     for (const { shares, salt } of this.#rows) shares.comesFirst(bucketOf(client, salt))
   }

@@ -14,7 +14,7 @@ const SUM_DECAY = 0.3
 const LEAST_MEAN_RISE = 0.005
 /** Only this share of the limit is distributed, because demand is an estimate. */
 const DISTRIBUTED_SHARE = 0.9
-/** In a window, a kind within its share may have priority for BURST times its demand, plus FEW requests. */
+/** A kind within its share may have priority for BURST times its mean arrivals per window, plus FEW requests. */
 const BURST = 1.5
 const FEW = 4
 const NO_GRANT = -1

@@ -10,7 +10,7 @@ export const KINDS = 33
 
 /** A path is counted at most once in this time, ms. */
 const SIGHT_MS = 100
-/** Number of sightings that make a path a kind. Each known kind multiplies it by a factor, up to a maximum. */
+/** Sightings that make a path a kind, multiplied by PROMOTION_COST_GROWTH per known kind, up to MOST_SIGHTINGS. */
 const SIGHTINGS = 4
 const PROMOTION_COST_GROWTH = 1.3
 const MOST_SIGHTINGS = 300

@@ -102,7 +102,7 @@ const TO_LOWER_CASE = 32
 const ID = 1
 const ANY = 2
 
-/** The prime of FNV-1a; the salt replaces its start value. */
+/** The prime of FNV-1a; the salt replaces its offset basis. */
 const PRIME = 0x01000193
 
 export function hashOf(text: string, salt: number): number {

@@ -5,9 +5,9 @@
  * were answered since it arrived. Otherwise the oldest one is treated as finished after 0.5, 1, 2, 4, ... seconds in
  * which no handler ended.
  *
- * That guess may be wrong, so each such request counts as doubted for a while. At most as many are doubted as there are
- * permits, so the handlers at work are at most twice the permits. A request whose handler is known to work stays
- * doubted; for the others the time depends on how often the guess was wrong for their kind. Pure.
+ * That guess may be wrong, so each such request counts as doubted for a while. No more requests are doubted than there
+ * are permits, so at most twice as many handlers work. A request whose handler is known to work stays doubted; for the
+ * others the time depends on how often the guess was wrong for their kind. Pure.
  */
 import { KINDS_IN_SERVICE, type ServiceTimes, type Serving } from './service-times.ts'
 
@@ -117,7 +117,7 @@ export class Abandoned<S extends Serving> {
     return request
   }
 
-  /** Accepts that silent requests have ended, and doubts their kind for a shorter time from then on. */
+  /** Treats requests that were doubted long enough as ended, and doubts their kind for a shorter time from then on. */
   #acceptEnds(nowMs: number): void {
     for (const [request, { sinceMs, straggles, isAtWork }] of this.#doubted) {
       const kind = request.serviceBucket

@@ -14,11 +14,11 @@ export interface Serving {
 const MEAN_WEIGHT = 1 / 8
 const DEVIATION_WEIGHT = 1 / 4
 const DEVIATIONS = 2
-/** A kind is quick if at most this share of its last hundred or so answers was slow. Only the loop limits it then. */
+/** A kind is quick if at most this share of its last hundred or so answers was slow. Then only the loop limits it. */
 const MOST_SLOW = 0.015
 /** An answer that took longer than this is slow, ms. */
 const SLOW_MS = 50
-/** An answer between this and SLOW_MS counts as SOMEWHAT_SLOW of a slow one: the machine may have been busy. */
+/** From this time to SLOW_MS, ms, an answer counts as SOMEWHAT_SLOW of a slow one: the machine may have been busy. */
 const QUICK_MS = 10
 const SOMEWHAT_SLOW = 0.3
 /** A kind needs this many answers to count as quick. With this many of its requests in service it no longer does. */

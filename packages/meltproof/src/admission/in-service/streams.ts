@@ -1,13 +1,13 @@
 /**
  * Tracks answers that have begun and continue, and decides whether they need their permit. Checks see only the answer,
  * not the handler. An answer that keeps writing comes from a working handler; a silent one may wait for events, perhaps
- * for ever, or for a slow dependency. The ends of other answers of its kind show which. Pure.
+ * for ever, or for a slow dependency. How other answers of its kind ended shows which. Pure.
  */
 import { KINDS_IN_SERVICE } from './service-times.ts'
 
 /** A stream of unknown kind counts as silent after this time, ms: with a longer time, event feeds delay requests. */
 const FIRST_SILENCE_MS = 100
-/** A stream of unknown kind that stays open for this time after its silence is an event feed, ms. */
+/** A stream of unknown kind that stays open for this time after it fell silent counts as an event feed, ms. */
 const DOUBT_MS = 1000
 /** Silence or work that lasts this long is not due to chance, ms. */
 const CERTAIN_MS = 500
@@ -24,7 +24,7 @@ const MOST_WATCHED_MS = 50
 
 /**
  * - `feed`: it sends events as they occur, so it gives its permit back as soon as its head is sent.
- * - `unknown`: silence may mean that it is a feed. Silent ones are doubted, at most as many as there are permits.
+ * - `unknown`: silence may mean that it is a feed. At most as many silent streams as permits are doubted.
  * - `pausing`: silence means that it waits for something; when it writes again, it works again.
  * - `steady`: others of its kind ended and were never silent. So silence means that a dependency hangs.
  * - `finite`: its head says that it has an end. Like `steady`, but its end says nothing about its kind.

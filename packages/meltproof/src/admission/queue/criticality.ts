@@ -52,7 +52,7 @@ export function isCriticality(value: unknown): value is Criticality {
 
 const HASHED_CHARACTERS = 256
 
-/** FNV-1a over UTF-16 units with the last steps of MurmurHash3, because FNV's low bits alone are uneven. */
+/** FNV-1a over UTF-16 code units with the finalizer of MurmurHash3, because FNV's low bits alone are uneven. */
 function hash(key: string, epoch: number): number {
   let h = 0x811c9dc5 ^ epoch
   const length = Math.min(key.length, HASHED_CHARACTERS)

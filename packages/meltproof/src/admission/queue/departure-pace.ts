@@ -11,7 +11,7 @@ const FIRST_STALL_EVERY_MS = 3000
 
 /** A mean gap below this share of the usual one counts as faster. */
 const FASTER = 0.98
-/** Departures speed up after this many faster means in a row; the first measured mean counts as one. */
+/** Departures speed up after this many faster means in a row; the first measured mean counts as faster. */
 const FASTER_IN_A_ROW = 2
 
 /** The pace is sure after this many means, each over at least `leastMs`. */

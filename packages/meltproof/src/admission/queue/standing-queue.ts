@@ -23,9 +23,9 @@ export interface StandingTuning {
   /** CoDel's interval, ms: the queue is judged at the end of each. */
   readonly intervalMs: number
   readonly promiseMs: number
-  /** A backlog below this share of promiseMs drains without sheds. */
+  /** A backlog below this share of promiseMs drains without sheds. Answers within promiseMs, ms, are in time. */
   readonly drains: number
-  /** The same for {@link rememberMs} after a queue has stood: a larger backlog would then make many answers late. */
+  /** {@link drains} for {@link rememberMs} after a queue stood: a larger backlog would then make many answers late. */
   readonly drainsAgain: number
   /** How long {@link drainsAgain} applies after a queue has stood, ms. */
   readonly rememberMs: number
@@ -46,7 +46,7 @@ export interface StandingTuning {
   readonly freshGaps: number
   /** A queue stands if its backlog has not shrunk over this many intervals: chance rarely produces that. */
   readonly intervalsToStand: number
-  /** The same for {@link rememberMs} after a queue has stood. */
+  /** {@link intervalsToStand} for {@link rememberMs} after a queue has stood. */
   readonly intervalsToStandAgain: number
   readonly maxQueued: number
   /**
@@ -76,9 +76,9 @@ export const STANDING_TUNING: StandingTuning = {
   few: 64,
 }
 
-/** A backlog above maxWaitMs is hopeless once the pace is sure. While departures speed up, it must be this often that. */
+/** A backlog above maxWaitMs is hopeless once the pace is sure; while departures speed up, above this multiple. */
 const HOPELESS_IF_FASTER = 1.5
-/** The same for the first means of a queue's pace, which may be too slow. */
+/** The multiple of maxWaitMs until the pace is sure, because a queue's first mean gaps may be too long. */
 const HOPELESS_IF_UNSURE = 3
 /** A queue with a hopeless backlog stands unless it shrinks by at least this many ms per ms, as bursts do. */
 const DRAINING = 0.7
@@ -106,7 +106,7 @@ export class StandingQueue<E extends Waiting> {
   readonly #cutoff: Cutoff | undefined
   readonly #shares: FairShares | undefined
   readonly #clients: ClientShares | undefined
-  /** Requests in this many of the best classes are within their share (of clients, if known), and wait only by chance. */
+  /** Requests in this many of the best classes have a share left (of clients, if known): never shed as `standing`. */
   readonly #wantedClasses: number
   readonly #lastKeptAt: number[]
   /**
@@ -326,8 +326,8 @@ export class StandingQueue<E extends Waiting> {
   }
 
   /**
-   * Judges by the backlog: after a stall CoDel's shortest wait grows although the queue drains. The backlog shrinks if
-   * fewer requests wait, even if the estimated pace falls, or if the same number leaves faster.
+   * Judges by the backlog: after a stall CoDel's minimum sojourn time grows although the queue drains. The backlog
+   * shrinks if fewer requests wait, even if the estimated pace falls, or if the same number leaves faster.
    */
   #observe(nowMs: number): void {
     if (nowMs < this.#intervalEndsAt) return

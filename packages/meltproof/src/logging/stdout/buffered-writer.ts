@@ -32,7 +32,7 @@ export interface WriterHooks {
   lost(lines: number, bytes: number): void
 }
 
-/** Above this, write() of a stream returns false, as with Node's own pipes. */
+/** From this many waiting bytes on, write() of a stream returns false, as with Node's own pipes. */
 const HIGH_WATER_MARK_BYTES = 16_384
 /** Longer output is queued before it is written. */
 const DIRECT_BYTES = 16_384

@@ -1,4 +1,4 @@
-/** What the answer to a shed request depends on: `preflight` is that of CORS. */
+/** What the answer to a shed request depends on. `preflight`: the request is a CORS preflight. */
 export interface AnswerKind {
   readonly preflight: boolean
   /** True for a client that prefers HTML. */

@@ -134,7 +134,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
     this.socket.setTimeout(server.timeout || 0)
   }
 
-  /** Also stops the app's timeout: it cannot be extended while a request waits, as some 'request' listeners do. */
+  /** Also stops the app's timeout: 'request' listeners may extend it, but they do not run while a request waits. */
   stopTimeouts(server: Server): void {
     const { socket } = this
     if (socket.timeout && socket.timeout === idleTimeoutMs(server)) this.#ownIdleTimeout = true
@@ -142,7 +142,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
     if (!socket.timeout || typeof socket.setTimeout !== 'function') return
     this.#stoppedTimeoutMs = socket.timeout
     socket.setTimeout(0)
-    // 0 would be what the app sets, or Node for a socket that is sent to another process.
+    // Not 0: the app may set 0, and Node sets it on a socket that is sent to another process.
     ;(socket as { timeout?: number | undefined }).timeout = undefined
   }
 

@@ -3,7 +3,7 @@ import { LinkedList } from '../../linked-list.ts'
 import { Connection, type ConnectionRequest, type HeadHandler } from './connection.ts'
 import { CONNECTION, type HttpSocket, startReading } from './http-socket.ts'
 
-/** Known connections that are checked for each new one. If only one were, dead ones could accumulate for ever. */
+/** Known connections that are checked for each new one. If only one were checked, dead ones could accumulate. */
 const CHECKED = 2
 
 export class Connections<R extends ConnectionRequest> {
@@ -27,7 +27,7 @@ export class Connections<R extends ConnectionRequest> {
     return connection?.path === this.#path ? connection : undefined
   }
 
-  /** Returns undefined unless it is a new HTTP/1 connection: apps may emit 'connection' themselves, with anything. */
+  /** Returns undefined unless the socket is a new HTTP/1 connection: apps may emit 'connection' with any argument. */
   add(socket: HttpSocket | undefined, onClose: (connection: Connection<R>) => void): Connection<R> | undefined {
     if (typeof socket?.on !== 'function' || this.at(socket) !== undefined) return undefined
     const connection = Connection.attach(socket, this.#path)

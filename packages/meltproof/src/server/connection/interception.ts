@@ -1,5 +1,5 @@
 /**
- * Patches the server's `emit`, `closeIdleConnections` and `closeAllConnections`. Listeners for requests would not do:
+ * Patches the server's `emit`, `closeIdleConnections` and `closeAllConnections`. Listeners for requests do not suffice:
  * frameworks count, reorder and replace them (socket.io removes all 'request' listeners and calls them itself).
  */
 import { IncomingMessage, type Server, ServerResponse } from 'node:http'

@@ -9,7 +9,7 @@ import type { ListenHandle } from './listen-socket.ts'
 const WINDOW_MS = 200
 /** Time and turn are read once per this many connections: reading them costs a tenth of accepting a connection. */
 const LOOK_EVERY = 8
-/** Lanes that accept this share of one connection per lane and turn are full: the kernel fills them at random. */
+/** Lanes that accept this share of one connection per lane and turn are full: the kernel fills lanes unevenly. */
 const NEARLY_ALL = 0.85
 const WINDOWS_TO_LENGTHEN = 5
 const SHORTEST = 2

@@ -101,7 +101,7 @@ export class ServerGate {
     return this.processGate.admission.admitsAll && this.#parts.policy.memory?.mayRefuse !== true
   }
 
-  /** The reason to shed a plain GET at once, then {@link countRefused}; undefined if the gate needs a request object. */
+  /** The reason to shed a plain GET; then call {@link countRefused}. Undefined if the gate needs a request object. */
   refuses(socket: Socket, rawHeaders: readonly string[], url: string, nowMs: number): ShedReason | undefined {
     const { dryRun, exemptRequest, exemptUrl, kindName, memory, clients } = this.#parts.policy
     if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return undefined

@@ -1,4 +1,4 @@
-/** Runs a request's handler: counts memory, enters its chain of tiers, sets its deadline, records it, emits its event. */
+/** Runs a handler: counts memory, enters the chain of tiers, sets a deadline, records the request, emits its event. */
 import { runInChain } from '../../chain.ts'
 import { requestsAreObserved } from '../../channels.ts'
 import { runWithBudget } from '../../deadline/context.ts'

@@ -13,7 +13,7 @@ import type { ServerGate } from '../gate/server-gate.ts'
 const EMPTY_TURN_MS = 0.5
 /**
  * If no turn is empty, sockets are closed anyway after the server has held new requests for this much CPU time, ms.
- * Wall time would not do: on a busy machine, finishing the requests in service takes longer.
+ * Wall time is unsuitable: on a busy machine, finishing the requests in service takes longer.
  */
 const HOLD_CPU_MS = 500
 /** Maximum hold for a loop that is blocked without using CPU, ms. */

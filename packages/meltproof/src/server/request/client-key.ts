@@ -68,7 +68,7 @@ function entryOf(rawHeaders: readonly string[], name: string, proxies: number): 
   return undefined
 }
 
-/** Removes the port that some proxies append. Keeps 64 bits of IPv6, because a client can use all addresses below. */
+/** Removes the port that some proxies append. Keeps 64 bits of IPv6, because a client can use a whole /64. */
 function networkOf(text: string): string {
   const address = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text
   if (isIP(address) !== 6) return address

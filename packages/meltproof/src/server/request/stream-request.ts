@@ -130,7 +130,7 @@ export function watchCut(stream: ServerHttp2Stream): void {
 }
 
 /**
- * Must run at that event: later Node makes a partial answer look complete. When a client resets a stream, Node closes
+ * Must run at 'aborted': later Node makes a partial answer look complete. When a client resets a stream, Node closes
  * it before destroying it. So a stream that is destroyed already was destroyed by the app.
  */
 function noteCut(this: MaybeCut): void {

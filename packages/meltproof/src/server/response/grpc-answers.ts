@@ -16,7 +16,7 @@ export function isGrpc(request: IncomingMessage): boolean {
   return isHttp2(request) && GRPC.test(request.headers['content-type'] ?? '')
 }
 
-/** @param retryS seconds until the client may retry; it does so if its service config allows retries (gRPC A6) */
+/** @param retryS seconds until the client may retry, if its service config allows retries at all (gRPC A6) */
 export function grpcShed(response: ServerResponse, retryS: number, fields: OutgoingHttpHeaders = {}): void {
   answer(response, UNAVAILABLE, 'This server is overloaded and did not start the call.', {
     // The random part prevents all clients from returning at the same time.

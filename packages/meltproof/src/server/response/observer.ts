@@ -50,7 +50,7 @@ export function requestObserver(): RequestObserver | undefined {
 
 function load(): void {
   isLoading = true
-  // If the app is bundled, there is no such file.
+  // If the app is bundled, this file does not exist.
   quietly(() => createRequire(import.meta.url)('../../timing/observed.ts'))
   if (observer !== undefined) return
   // In an app bundled into one file, require() fails, or loads a second copy of meltproof, which registers itself only

@@ -192,8 +192,8 @@ function write(
 
 /**
  * The seconds that a shed client should wait. Each client draws a random second from half of the range, so that clients
- * do not return at the same time. The more requests are shed, the later that half lies: first in the range when few
- * are, last when all are.
+ * do not return at the same time. While few requests are shed, this is the first half of the range; the more are shed,
+ * the later it lies, up to the last half when all are shed.
  * @param pressure 0 to 1; above 0.5 a growing share is shed
  */
 export function retryAfter([least, most]: readonly [least: number, most: number], pressure: number): number {

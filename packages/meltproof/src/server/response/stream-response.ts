@@ -56,7 +56,7 @@ export class StreamResponse {
     return this
   }
 
-  /** Not forwarded like the members below: in-service-checks.ts replaces it, and must not see Node's own `stream.destroy()`. */
+  /** Not forwarded: in-service-checks.ts replaces this method, and must not see Node's own `stream.destroy()`. */
   destroy(): void {
     this.stream.destroy()
   }

@@ -48,7 +48,7 @@ test('a second halt is judged by itself', () => {
 
 test('requests of the halt that return at once waited for nothing scarce; those of a pool leave at its rate', () => {
   const HALTED = 400
-  // Silent until 4000 ms. Half of the requests would usually take 1000 ms to leave.
+  // No request leaves before 4000 ms. At RATE, half of the requests would take 1000 ms to leave.
   for (const [tookMs, expected] of [
     [240, true],
     [260, false],

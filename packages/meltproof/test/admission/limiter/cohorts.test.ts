@@ -264,7 +264,7 @@ describe('cohorts', () => {
     assert.ok(Math.abs(found.rate - 0.15) < 0.01, `${found.rate}/ms`)
   })
 
-  /** One at a time, and then more at once than one server can serve. */
+  /** Sends requests one at a time, and then more at once than one server can serve. */
   function queue(cohorts: Service): Contention | undefined {
     for (let i = 0; i < 20; i++) cohorts.ended(cohorts.admitted(10 * i, 1), 10)
     const tickets = Array.from({ length: 40 }, (_, i) => cohorts.admitted(200, i + 1))

@@ -143,7 +143,7 @@ describe('nothing is limited', () => {
     const steps = (): Step[] => [{ cpu: 0.01 }, { wait: 2500 }]
     for (const seed of SEEDS) {
       const result = run({ rate: () => 0, arrivals, steps }, 5, seed)
-      // No turn of the loop starts handlers for longer than that.
+      // A turn of the loop starts handlers for at most `turnBudgetMs`, and the next turn continues.
       const wait = quantile(result.waits, 1)
       assert.ok(wait <= 2 * GATE_TUNING.turnBudgetMs, `${wait} ms`)
       assert.deepEqual([result.shed, result.limiter!.limit], [0, max])

@@ -54,7 +54,7 @@ function loop(tuning = LIMITER_TUNING) {
   return { limit, run, stall, answered }
 }
 
-/** Sets a limit of this many, without an answer since. */
+/** Keeps the loop busy until `counted` requests become its limit (at least `fewest`). None of them is answered. */
 function limitedTo(counted: number) {
   const service = loop()
   service.run(busyForMs, { counted })

@@ -10,7 +10,7 @@ import { LoopTrial, TRIAL } from '../../../src/admission/limiter/loop-trial.ts'
 const PAUSE_MS = 16_000
 const SERVICE_MS = 100
 
-/** A limit of one, under which each request takes 100 ms. Under the limit before, ten times as many left. */
+/** A limit of one, under which each request takes 100 ms. Under the limit before, ten times as many left per second. */
 function atOne() {
   let nowMs = 0
   const answered = new Answered()
@@ -26,7 +26,7 @@ function atOne() {
   under(100, SERVICE_MS, 1000)
   begins(SERVICE_MS)
   const measure = (perSecond = 10, serviceMs = SERVICE_MS): boolean => {
-    // The first service time still has requests from before.
+    // During the first service time, requests of the earlier limit still leave.
     under(perSecond, serviceMs, SERVICE_MS)
     trial.starts(nowMs, 1)
     under(perSecond, serviceMs, 5 * SERVICE_MS)

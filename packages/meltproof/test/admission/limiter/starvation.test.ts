@@ -15,7 +15,7 @@ const SPAN_MS = leastWindowMs / 2
 const RATE = starvedOf / leastWindowMs
 const USUAL = starvedOf
 
-/** A limit of 40, under which {@link RATE} leave, and `staying` older requests that stay. */
+/** A limit of 40, under which requests usually leave at {@link RATE}, and `staying` older requests that stay. */
 function service(staying: number) {
   const requests = new CountedRequests(2000)
   const answered = new Answered()
@@ -52,7 +52,7 @@ function service(staying: number) {
   }
 }
 
-/** The service was judged as fed, so LIMIT old requests are uncounted. LIMIT more of them hold all the permits. */
+/** The service was not starved, so LIMIT old requests are uncounted. LIMIT more old requests hold all the permits. */
 function fullOfOld() {
   const at = service(2 * LIMIT)
   at.judge(USUAL)

@@ -1,4 +1,4 @@
-/** Prints twice while the watcher requests a sample. Then prints the noticed calls to stderr, as JSON. */
+/** Prints twice while the watcher requests a sample, and once later. Prints the noticed calls to stderr, as JSON. */
 import { TOKEN } from '../../../src/culprit/shared-words.ts'
 import { watchSyncCalls } from '../../../src/culprit/sync-calls.ts'
 

@@ -60,7 +60,7 @@ export async function startDepartures({ isProtected }: { readonly isProtected: b
         request.on('close', resolve)
       })
       clearTimeout(timer)
-      // The server starts nothing that it has not started yet.
+      // Work that the server has not started by now must not start later.
       jobs.delete(path)
       return worked
     },

@@ -14,7 +14,7 @@ process.noDeprecation = true
 /** Number of histories that are tried. A fault shows within some dozens of them. */
 const MOST = 1500
 
-/** A hang in a broken wrapper never ends. */
+/** Short, because a hang in a broken wrapper never ends, ms. */
 const PATIENCE_MS = 2000
 
 let guarded: Departures

@@ -44,7 +44,7 @@ export class Write {
     return this.outcome === 'done' ? 'there' : 'either'
   }
 
-  /** Only the outcome of its transaction decides whether it is there. */
+  /** Only the outcome of its transaction decides whether the write is there. */
   get isCertain(): boolean {
     return this.outcome === 'done' && this.undone === undefined
   }

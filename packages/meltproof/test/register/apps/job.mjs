@@ -1,4 +1,4 @@
-/** Has no server. Logs LINES lines as fast as it can, or endlessly, and prints the loaded modules to stderr. */
+/** A job without a server. Logs LINES lines as fast as it can; with none, prints the loaded modules. */
 const lines = Number(process.env.LINES ?? 0)
 for (let i = 0; i < lines; i++) {
   console.log(`line ${i}`)

@@ -1,4 +1,4 @@
-/** Calls listen() in every form, one after the other, and prints each port, or 0 for a Unix socket. */
+/** Calls listen() in every form, then in ways that fail. Prints the results as JSON, with a response for each form. */
 import http from 'node:http'
 import os from 'node:os'
 import path from 'node:path'

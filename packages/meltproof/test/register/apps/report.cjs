@@ -1,4 +1,4 @@
-/** The response of every app here: the requests that its server's guard has admitted, or 'bare' without a guard. */
+/** The response of most apps here: the requests that its server's guard has admitted, or 'bare' without a guard. */
 exports.report = server => {
   const guard = server[Symbol.for('meltproof.guard')]
   return guard === undefined ? 'bare' : `admitted ${guard.stats().admitted}`

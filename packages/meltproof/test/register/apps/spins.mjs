@@ -1,4 +1,4 @@
-/** Has no server. Blocks its event loop, turns once more, and prints whether worker threads were loaded. */
+/** A job without a server. Blocks its event loop, turns once more, and prints whether worker threads were loaded. */
 await new Promise(resolve => setTimeout(resolve, 100))
 const until = performance.now() + 500
 while (performance.now() < until) Math.random()

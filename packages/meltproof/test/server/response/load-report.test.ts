@@ -50,7 +50,7 @@ test('load reports give an instance the weight of its capacity at any offered lo
     const figures = { loop: utilisation, utilisation, demand, offeredPerS, shedPerS, failedPerS: 0 }
     const near = (found: number, wanted: number): void => assert.ok(Math.abs(found / wanted - 1) < 0.001, `${found}`)
     near(weight(figures), capacity)
-    // With Envoy's default penalty an instance that sheds gets less weight, at least four fifths.
+    // With Envoy's default penalty an instance that sheds gets less weight, but at least four fifths of its capacity.
     const share = shedPerS / offeredPerS
     near(weight(figures, 1), capacity / (1 + share * (1 - share)))
   }

@@ -324,7 +324,7 @@ it('utilisation counts requests in service before a limit is known', async () =>
   const few = 8
   for (let i = 0; i < few; i++) http.get({ port, host: '127.0.0.1', agent }).on('error', () => {})
   await eventually('they are in service', () => came === few)
-  // Reads the figures as of two seconds later, a time in which the loop was idle.
+  // Reads the figures as of 1.9 s later, as if the loop had been idle meanwhile.
   const { utilisation, loop } = processGate.loadFigures(now() + 1900)!
   assert.equal(limiter.known, false)
   assert.ok(utilisation > 0.3 && utilisation <= 0.5, `${utilisation} with a loop that was busy for ${loop}`)
