@@ -107,9 +107,8 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     timeoutMs: 11_000,
     ahead: {
       'overload-protection':
-        'overload-protection looks at event loop delay only, to which requests that wait add nothing. meltproof was ' +
-        'measured with its limiter of dcae006, which shed 6.55 % of this workload even at 0.7x. The p99 is that of the ' +
-        'slow tenth, 10 s in every arm.',
+        'overload-protection looks at event loop delay only, to which requests that wait add nothing. The p99 is that of ' +
+        'the slow tenth, 10 s in every arm.',
     },
   },
   waiting: {
