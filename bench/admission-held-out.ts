@@ -133,7 +133,10 @@ async function judge(): Promise<void> {
   if (values.json !== undefined) writeFileSync(values.json, json)
   if (!values.write) return
   writeFileSync(join(import.meta.dirname, 'results/admission-yardsticks.json'), json)
-  writeFileSync(join(import.meta.dirname, '../docs/admission-yardsticks.md'), yardsticksPage(result))
+  writeFileSync(
+    join(import.meta.dirname, '../docs/admission-yardsticks.md'),
+    yardsticksPage(JSON.parse(json) as typeof result),
+  )
 }
 
 /** Rounds to four digits, which suffice. */
