@@ -133,10 +133,9 @@ async function judge(): Promise<void> {
   if (values.json !== undefined) writeFileSync(values.json, json)
   if (!values.write) return
   writeFileSync(join(import.meta.dirname, 'results/admission-yardsticks.json'), json)
-  writeFileSync(
-    join(import.meta.dirname, '../docs/admission-yardsticks.md'),
-    yardsticksPage(JSON.parse(json) as typeof result),
-  )
+  // The page shows the stored figures, which are rounded.
+  const page = yardsticksPage(JSON.parse(json) as YardstickResult)
+  writeFileSync(join(import.meta.dirname, '../docs/admission-yardsticks.md'), page)
 }
 
 /** Rounds to four digits, which suffice. */

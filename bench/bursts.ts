@@ -7,11 +7,9 @@
  *
  *   --list  also prints each of these cases
  */
-
 import { cold, MACHINES } from '../packages/meltproof/sim/cold-starts.ts'
-import { type Core, stolenSlices } from '../packages/meltproof/sim/core.ts'
+import { stolenSlices } from '../packages/meltproof/sim/core.ts'
 import { LIMITERS } from '../packages/meltproof/sim/limiters/all.ts'
-import type { Random } from '../packages/meltproof/sim/random.ts'
 import { type SimResult, simulate } from '../packages/meltproof/sim/service.ts'
 import type { Step, Workload } from '../packages/meltproof/sim/workload.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
@@ -22,12 +20,11 @@ const SECONDS = 12
 /** A smaller share of the requests may be chance. */
 const NOTICEABLE = 0.02
 
+/** Other processes take the core for `forMs`, about every `everyMs` after that. */
 const shared =
   (everyMs: number, forMs: number) =>
-  (workload: Workload): Workload => ({
-    ...workload,
-    core: (random: Random): Core => stolenSlices(random, { everyMs, forMs }),
-  })
+  (workload: Workload): Workload => ({ ...workload, core: random => stolenSlices(random, { everyMs, forMs }) })
+/** What each kind of process changes in a workload. */
 const PROCESSES: Readonly<Record<string, (workload: Workload) => Workload>> = {
   warm: workload => workload,
   cold: workload => cold(workload, MACHINES[0]!),
@@ -44,7 +41,7 @@ for (const clients of [40, 150, 400, 1200]) {
   for (const withinMs of [0, 100, 1000]) {
     for (const cpu of [0.2, 1, 4]) {
       for (const wait of [0, 20, 300, 2000]) {
-        for (const process of Object.keys(PROCESSES)) compare(clients, withinMs, cpu, wait, process)
+        for (const kind of Object.keys(PROCESSES)) compare(clients, withinMs, cpu, wait, kind)
       }
     }
   }
@@ -53,10 +50,10 @@ console.log(
   `${cases} bursts: protection costs answers in time in ${fewer}, and sheds where bare needs at most two seconds in ${shed}`,
 )
 
-function compare(clients: number, withinMs: number, cpu: number, wait: number, process: string): void {
+function compare(clients: number, withinMs: number, cpu: number, wait: number, kind: string): void {
   const steps = (): Step[] => ['yield', { cpu }, { wait }, { cpu: 0.1 }]
   const workload: Workload = { rate: () => 5, steps, cohorts: [{ atMs: 1000, withinMs, clients, requests: 1 }] }
-  const shown = PROCESSES[process]!(workload)
+  const shown = PROCESSES[kind]!(workload)
   const run = (seed: number, isGuarded: boolean): SimResult =>
     simulate(shown, { seconds: SECONDS, seed, limiter: isGuarded ? LIMITERS['meltproof'] : undefined })
   let [bareGood, ourGood, ourShed, offered, slowest] = [0, 0, 0, 0, 0]
@@ -75,7 +72,7 @@ function compare(clients: number, withinMs: number, cpu: number, wait: number, p
   if (isFewer) fewer++
   if (isShed) shed++
   if (values.list && (isFewer || isShed)) {
-    const name = `${clients} within ${withinMs} ms, ${cpu} ms of CPU, wait of ${wait} ms, ${process}`
+    const name = `${clients} within ${withinMs} ms, ${cpu} ms of CPU, wait of ${wait} ms, ${kind}`
     console.log(
       `${name}: ${ourGood} of ${offered} in time, bare ${bareGood} (p99 ${slowest.toFixed(0)} ms), ${ourShed} shed`,
     )

@@ -115,17 +115,21 @@ export function grid(axis: Axis, y: Scale, { margin, left, top, bottom }: Frame,
   ].join('')
 }
 
+/** Distance of a level's name from the axis, and of its baseline from the level's line, px. */
+const LEVEL_GAP = 6
+
 /** Where {@link levelLine} writes the name of the level. */
-export function levelName(level: Level, y: Scale, { left }: Frame): Box {
-  const base = y.to(level.value) - 6
-  return { left: left + 6, right: left + 6 + tickWidth(level.name), top: base - 14, bottom: base + 4 }
+export function levelName({ name, value }: Level, y: Scale, frame: Frame): Box {
+  const left = frame.left + LEVEL_GAP
+  const baseline = y.to(value) - LEVEL_GAP
+  return { left, right: left + tickWidth(name), top: baseline - 14, bottom: baseline + 4 }
 }
 
 export function levelLine(level: Level, y: Scale, { left }: Frame, right: number): string {
   const at = px(y.to(level.value))
   return (
     `<line class="level" x1="${left}" x2="${px(right)}" y1="${at}" y2="${at}"/>` +
-    text('tick over', left + 6, y.to(level.value) - 6, level.name)
+    text('tick over', left + LEVEL_GAP, y.to(level.value) - LEVEL_GAP, level.name)
   )
 }
 

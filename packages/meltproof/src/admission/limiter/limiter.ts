@@ -4,7 +4,7 @@ import type { Ticket } from './cohorts.ts'
 export interface Limiter {
   /** How many requests may be in service at once: a whole number, at least 1. */
   readonly limit: number
-  /** {@link limit} without what lasts only briefly: the previous one while a lower limit is tried. @default limit */
+  /** {@link limit}, or the previous one while a lower limit is tried or requests are only held back. @default limit */
   readonly usualLimit?: number
   /** True if the limit is set by the operator or learned. Until then `limit` says nothing. */
   readonly known?: boolean
@@ -35,7 +35,7 @@ export interface Limiter {
  * - `set`: by the operator.
  * - `none`: nothing shows that requests wait for each other.
  * - `suspected`: requests took longer with more in service; the limit lasts a second at most unless this is confirmed.
- * - `busy`: the event loop has been busy for 40 ms; it is judged after 100 ms.
+ * - `busy`: the event loop has been busy for 40 ms, and it is not known yet whether it stays busy.
  * - `loop`: the event loop never rests.
  * - `contention`: requests wait for each other outside the event loop, for example in a connection pool.
  * - `halt`: requests are in service, and none is answered any more.

@@ -88,6 +88,7 @@ export class LoopLimit {
     return this.#times.areUsual ? 0 : this.#judgedAt - this.#restedAt
   }
 
+  /** True if the loop may delay requests so much that their times show nothing else. */
   get mayBeScarce(): boolean {
     return this.hold !== Number.POSITIVE_INFINITY || this.scarceForMs >= this.#tuning.busyForMs
   }

@@ -264,16 +264,28 @@ describe('cohorts', () => {
     assert.ok(Math.abs(found.rate - 0.15) < 0.01, `${found.rate}/ms`)
   })
 
-  /** Sends requests one at a time, and then more at once than one server can serve. */
-  function queue(cohorts: Service): Contention | undefined {
+  /** Sends requests one at a time, until 200 ms. */
+  function few(cohorts: Service): void {
     for (let i = 0; i < 20; i++) cohorts.ended(cohorts.admitted(10 * i, 1), 10)
+  }
+
+  /** Sends more at once, at 200 ms, than one server can serve. One leaves every 10 ms; `left` is called then. */
+  function many(cohorts: Service, left: (nowMs: number) => void = () => {}): void {
     const tickets = Array.from({ length: 40 }, (_, i) => cohorts.admitted(200, i + 1))
     for (const [i, ticket] of tickets.entries()) {
       cohorts.ended(ticket, 10 * (i + 1))
-      const found = cohorts.contention(200 + 10 * (i + 1))
-      if (found !== undefined) return found
+      left(200 + 10 * (i + 1))
     }
-    return undefined
+  }
+
+  /** The first contention that few and then many requests show. */
+  function queue(cohorts: Service): Contention | undefined {
+    let found: Contention | undefined
+    few(cohorts)
+    many(cohorts, nowMs => {
+      found ??= cohorts.contention(nowMs)
+    })
+    return found
   }
 
   it('report how many were in service while the slower cohort arrived', () => {
@@ -288,28 +300,21 @@ describe('cohorts', () => {
   })
 
   it('find no rise in requests that something else delayed, but compare later ones with them', () => {
-    const few = (cohorts: Service): void => {
-      for (let i = 0; i < 20; i++) cohorts.ended(cohorts.admitted(10 * i, 1), 10)
-    }
-    // The last one leaves at 600 ms.
-    const queued = (cohorts: Service): void => {
-      const tickets = Array.from({ length: 40 }, (_, i) => cohorts.admitted(200, i + 1))
-      for (const [i, ticket] of tickets.entries()) cohorts.ended(ticket, 10 * (i + 1))
-    }
+    // The last request leaves at 600 ms.
     for (const [sinceMs, isFound] of [
       [600, true],
       [200, false],
     ] as const) {
       const cohorts = new Service()
       few(cohorts)
-      queued(cohorts)
+      many(cohorts)
       cohorts.delayedSince(sinceMs)
       assert.equal(cohorts.contention(600) !== undefined, isFound, `delayed since ${sinceMs} ms`)
     }
     const cohorts = new Service()
     few(cohorts)
     cohorts.delayedSince(0)
-    queued(cohorts)
+    many(cohorts)
     assert.ok(cohorts.contention(600))
   })
 
