@@ -350,6 +350,16 @@ const QUEUE_RULES = [
     'stood ? tuning.drainsAgain : tuning.drains',
     'tuning.drains',
   ]),
+  rule('service-tolerated', 'less backlog is tolerated where service takes longer', [
+    QUEUE,
+    'serviceMs < shortMs ? 0 : serviceMs)',
+    'nowMs < 0 ? serviceMs : 0)',
+  ]),
+  rule('slight', 'after a slight overload the backlog is reduced in order', [
+    QUEUE,
+    'if (!this.#standing && isSlight)',
+    'if (isSlight && nowMs < 0)',
+  ]),
   rule(
     'suspected-waits',
     'no overload while a limit is only suspected',
@@ -373,8 +383,8 @@ const QUEUE_RULES = [
   ]),
   rule('few-newest', 'newest first while one of them has waited for two seconds', [
     QUEUE,
-    'this.#standing || this.#someExceedLongestWait(nowMs)',
-    'this.#standing',
+    ' || this.#someExceedLongestWait(nowMs)',
+    '',
   ]),
   rule('few-overtaken', 'one of them that 64 have overtaken is shed', [
     QUEUE,
@@ -413,7 +423,7 @@ const QUEUE_RULES = [
   ]),
   rule('empty', 'a queue that is empty for a moment still stands', [
     QUEUE,
-    'const isNew = this.#isLong(nowMs - this.#emptySince)',
+    'const isNew = nowMs - this.#emptySince > this.#tuning.restMs',
     'const isNew = nowMs >= this.#emptySince',
   ]),
   rule('fair-shares', 'fair shares between kinds', [
@@ -550,6 +560,9 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       HOPELESS_IF_UNSURE: [1.5, 10],
       DRAINING: [0, 0.9],
       DRAIN_DEPARTURES: [2, 32],
+      SLIGHT: [0.05, 0.5],
+      REDUCED_BY: [0.02, 0.2],
+      SHORT: [0.03, 0.3],
       MOST_EXPIRED: [128, 4096],
     },
   ],

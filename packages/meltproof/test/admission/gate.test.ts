@@ -751,13 +751,13 @@ test('the departure of a quick request admitted above the limit does not shorten
     const { entry, decision } = come({})
     assert.equal(decision, 'start')
     gate.release(world.now, 0, entry)
-    if (ms % 100 > 0) continue
-    gate.release(world.now, 1000, entryOf(0))
+    if (ms % 20 > 0) continue
+    gate.release(world.now, 200, entryOf(0))
     full.endTurn()
     come({ isQuick: false })
   }
-  // Five wait, and one leaves every 100 ms.
-  const { decision } = come({ isQuick: false, mustStartBy: world.now + 300 })
+  // Five wait, and one leaves every 20 ms.
+  const { decision } = come({ isQuick: false, mustStartBy: world.now + 60 })
   assert.equal(decision, 'deadline')
 })
 

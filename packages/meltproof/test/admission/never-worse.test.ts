@@ -108,6 +108,16 @@ it('after an overload, requests that stop using CPU and only wait are limited fo
   assert.ok(limited.filter(shed => shed > 0).length <= 2, `${limited}`)
 })
 
+it('a cold start at the capacity costs hardly any answers', () => {
+  let [bareGood, oursGood] = [0, 0]
+  for (let seed = 1; seed <= 10; seed++) {
+    const { bare, ours } = both(cold({ rate: () => CPU5, steps: () => [{ cpu: 5 }] }, MACHINES[0]!), 15, seed)
+    bareGood += bare.good
+    oursGood += ours.good
+  }
+  assert.ok(oursGood >= 0.99 * bareGood, `${oursGood} in time, bare ${bareGood}`)
+})
+
 describe('an overload from a cold start', () => {
   it('makes no answer late, although the pace of departures varies', () => {
     for (const seed of SEEDS) {

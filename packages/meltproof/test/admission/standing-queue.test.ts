@@ -49,9 +49,16 @@ function queueOf(gapMs: number, limiter: Partial<Limiter> = {}) {
   }
 }
 
+const gapMs = 10
+const tolerated = (drains * promiseMs) / gapMs
+
+function standsAfterSlightOverload({ queue, run, warmUp }: ReturnType<typeof queueOf>): void {
+  warmUp()
+  for (let ms = 0; ms < 2000 && !queue.standing; ms += gapMs) run(gapMs, 1.2 * tolerated)
+  assert.equal(queue.standing, true)
+}
+
 describe('a queue', () => {
-  const gapMs = 10
-  const tolerated = (drains * promiseMs) / gapMs
   const hopeless = maxWaitMs / gapMs
 
   it('never stands if it drains within 600 ms', () => {
@@ -170,6 +177,27 @@ describe('a queue', () => {
     push(hopeless + 100)
     run(intervalsToStand * intervalMs + 500, hopeless + 100)
     assert.equal(queue.standing, false)
+  })
+
+  it('after a slight overload serves those that wait in order, and sheds requests as they arrive', () => {
+    const service = queueOf(gapMs)
+    const { queue, push, run, shed } = service
+    standsAfterSlightOverload(service)
+    const waiting = queue.waiting.size
+    const oldest = queue.waiting.oldest()!.id
+    push(10)
+    assert.ok(queue.waiting.size <= waiting + 1)
+    run(20 * gapMs, 0)
+    assert.deepEqual([queue.waiting.oldest()!.id, shed], [oldest + 20, []])
+    push(waiting)
+    assert.ok(queue.waiting.size > waiting - 20, 'the backlog may be reduced slowly')
+  })
+
+  it('sheds those that waited long at once where requests take longer than a tenth of the promise', () => {
+    const service = queueOf(gapMs, fixedLimit(promiseMs / 10 / gapMs + 5))
+    service.queue.isBound = true
+    standsAfterSlightOverload(service)
+    assert.ok(service.shed.filter(reason => reason === 'stale').length > tolerated / 2)
   })
 
   it('stands again at a much smaller backlog soon after it stood, but not later', () => {

@@ -1,40 +1,28 @@
-/** The constants of the concurrency limiter. `npm run bench:admission` measures what each is worth. */
-import type { CohortTuning } from './cohorts.ts'
-import type { LoopLimitTuning } from './loop-limit.ts'
-import type { MeasurementTuning } from './measurement.ts'
-import type { StarvationTuning } from './starvation.ts'
+/**
+ * The constants of the concurrency limiter; each part declares its own. `npm run bench:admission` measures what each is
+ * worth.
+ */
+export type LimiterTuning = { readonly [name in keyof typeof LIMITER_TUNING]: (typeof LIMITER_TUNING)[name] }
 
-export interface LimiterTuning extends CohortTuning, LoopLimitTuning, MeasurementTuning, StarvationTuning {
+export const LIMITER_TUNING = {
   /** Maximum requests in service: each holds memory. */
-  readonly max: number
+  max: 100_000,
   /** An answer within this time counts as in time, ms. */
-  readonly promiseMs: number
+  promiseMs: 1000,
   /** A limit that was not reached for this long is forgotten, ms. */
-  readonly forgetMs: number
+  forgetMs: 5000,
   /** The limit admits at least the requests that are answered within this time, ms: less would hardly lower latency. */
-  readonly workMs: number
+  workMs: 100,
   /** So that its effect shows, the first limit is at most this share of those in service, if Little's law allows it. */
-  readonly firstShare: number
+  firstShare: 0.6,
   /**
    * Throughput under a lower limit counts as unchanged if at least this share of it remains. The same tolerance applies
    * to throughput that falls in proportion to the limit.
    */
-  readonly fell: number
-  /** The limit rises when Little's law gives more than this multiple of it. */
-  readonly raised: number
-  /** A request counts for this many times its expected duration, and at least for `leastCountedMs`. */
-  readonly countedSpans: number
-  readonly leastCountedMs: number
-}
-
-export const LIMITER_TUNING: LimiterTuning = {
-  max: 100_000,
-  promiseMs: 1000,
-  forgetMs: 5000,
-  workMs: 100,
-  firstShare: 0.6,
   fell: 0.85,
+  /** The limit rises when Little's law gives more than this multiple of it. */
   raised: 1.2,
+  /** A request counts for this many times its expected duration, and at least for `leastCountedMs`. */
   countedSpans: 3,
   leastCountedMs: 300,
   // Cohorts.

@@ -19,60 +19,44 @@ import { Cutoff } from './cutoff.ts'
 import { DeparturePace } from './departure-pace.ts'
 import type { Waiting } from './wait-queue.ts'
 
-export interface StandingTuning {
+export type StandingTuning = { readonly [name in keyof typeof STANDING_TUNING]: number }
+
+export const STANDING_TUNING = {
   /** CoDel's interval, ms: the queue is judged at the end of each. */
-  readonly intervalMs: number
-  readonly promiseMs: number
+  intervalMs: 100,
+  promiseMs: 1000,
   /** A backlog below this share of promiseMs drains without sheds. Answers within promiseMs, ms, are in time. */
-  readonly drains: number
+  drains: 0.6,
   /** {@link drains} for {@link rememberMs} after a queue stood: a larger backlog would then make many answers late. */
-  readonly drainsAgain: number
+  drainsAgain: 0.3,
   /** How long {@link drainsAgain} applies after a queue has stood, ms. */
-  readonly rememberMs: number
+  rememberMs: 10_000,
   /** A queue that stays empty for longer than this has ended, ms. A shorter pause does not end an overload. */
-  readonly restMs: number
+  restMs: 200,
   /** The longest wait, ms, except for {@link few}. A burst that drains within it is answered, as without meltproof. */
-  readonly maxWaitMs: number
+  maxWaitMs: 2000,
   /** The longest wait in a standing queue, ms, unless {@link staleDepartures} departures take longer. */
-  readonly staleMs: number
+  staleMs: 40,
   /** A request may wait in a standing queue for this many departures, so that slow services stay busy. */
-  readonly staleDepartures: number
+  staleDepartures: 8,
   /**
    * The longest wait in a standing queue is this many times longer for requests within their share or cutoff, and for
    * all requests if no more wait than there are permits.
    */
-  readonly keptLonger: number
+  keptLonger: 3,
   /** A long queue accepts one request per this share of the time between departures: 0.25 gives four per departure. */
-  readonly freshGaps: number
+  freshGaps: 0.25,
   /** A queue stands if its backlog has not shrunk over this many intervals: chance rarely produces that. */
-  readonly intervalsToStand: number
+  intervalsToStand: 5,
   /** {@link intervalsToStand} for {@link rememberMs} after a queue has stood. */
-  readonly intervalsToStandAgain: number
-  readonly maxQueued: number
+  intervalsToStandAgain: 2,
+  maxQueued: 16_384,
   /**
    * While at most this many requests wait, and the service makes progress, they may wait longer than {@link maxWaitMs}:
    * they can belong to one page, whose client waits for all of them. Once one has waited that long, newer requests are
    * served first. The oldest is shed when more requests wait, or when this many newer ones have overtaken it: clients
    * that keep sending requests are not loading a single page.
    */
-  readonly few: number
-}
-
-export const STANDING_TUNING: StandingTuning = {
-  intervalMs: 100,
-  promiseMs: 1000,
-  drains: 0.6,
-  drainsAgain: 0.3,
-  rememberMs: 10_000,
-  restMs: 200,
-  maxWaitMs: 2000,
-  staleMs: 40,
-  staleDepartures: 8,
-  keptLonger: 3,
-  freshGaps: 0.25,
-  intervalsToStand: 5,
-  intervalsToStandAgain: 2,
-  maxQueued: 16_384,
   few: 64,
 }
 
@@ -84,6 +68,12 @@ const HOPELESS_IF_UNSURE = 3
 const DRAINING = 0.7
 /** The shrinking is measured over this many departures, and over at least one interval. */
 const DRAIN_DEPARTURES = 8
+/** An overload is slight while the backlog grows by less than this many ms per ms. */
+const SLIGHT = 0.15
+/** After a slight overload the waiting requests are served in order, and the backlog is reduced by this, ms per ms. */
+const REDUCED_BY = 0.06
+/** They are if service takes less than this share of promiseMs. Longer service lowers the backlog that is tolerated. */
+const SHORT = 0.1
 /** At most this many requests are shed at once for waiting too long, because a shed takes up to 0.1 ms. */
 const MOST_EXPIRED = 512
 
@@ -116,7 +106,7 @@ export class StandingQueue<E extends Waiting> {
   isBound = false
   #intervalEndsAt = 0
   /** The queue at the ends of the last intervals with too much backlog, without those in which departures sped up. */
-  readonly #queues: { readonly ahead: number; readonly backlogMs: number }[] = []
+  readonly #queues: { readonly atMs: number; readonly ahead: number; readonly backlogMs: number }[] = []
   /** When the backlog was last judged hopeless, ms; Infinity while it is not. */
   #hopelessAt = Number.POSITIVE_INFINITY
   /** The number of requests ahead at that time. It falls as the backlog drains. */
@@ -125,6 +115,8 @@ export class StandingQueue<E extends Waiting> {
   #gone = 0
   #stoodAt = Number.NEGATIVE_INFINITY
   #standing = false
+  /** After a slight overload: when the backlog must be reduced to 0, ms. */
+  #reducedAt = Number.NEGATIVE_INFINITY
   #emptySince = 0
   /** Number of starts that took the newest entry instead of the oldest. */
   #overtakes = 0
@@ -199,7 +191,7 @@ export class StandingQueue<E extends Waiting> {
    * fair share; it may not where levels or clients decide the order.
    */
   mayOvertake(kind: number, nowMs: number): boolean {
-    if (!this.#standing || (this.waiting.size === 0 && this.#isLong(nowMs - this.#emptySince))) return true
+    if (!this.#standing || (this.waiting.size === 0 && nowMs - this.#emptySince > this.#tuning.restMs)) return true
     if (this.#cutoff !== undefined || this.#clients !== undefined) return false
     return this.#shares === undefined || this.#shares.within(kind, nowMs)
   }
@@ -216,7 +208,7 @@ export class StandingQueue<E extends Waiting> {
   }
 
   next(nowMs: number): E | undefined {
-    const newest = this.#standing || this.#someExceedLongestWait(nowMs)
+    const newest = (this.#standing && !this.#reduces(nowMs)) || this.#someExceedLongestWait(nowMs)
     if (newest) this.#overtakes++
     const entry = this.waiting.takeBest(newest ? 'newest' : 'oldest')
     if (!this.isBound) this.#pace.departed(nowMs)
@@ -250,7 +242,7 @@ export class StandingQueue<E extends Waiting> {
     const oldest = this.waiting.oldest()
     if (oldest === undefined) return Number.POSITIVE_INFINITY
     const { intervalMs } = this.#tuning
-    const leftMs = this.#longestWait(oldest) - (nowMs - oldest.arrivedAt)
+    const leftMs = this.#longestWait(oldest, nowMs) - (nowMs - oldest.arrivedAt)
     // An entry that may wait longer than the longest wait is checked again at each interval.
     return leftMs <= 0 ? intervalMs : Math.max(1, Math.min(leftMs, intervalMs))
   }
@@ -285,6 +277,7 @@ export class StandingQueue<E extends Waiting> {
 
   /** Newest-first order needs one fresh request per permit, so most others can be shed on arrival. */
   #enoughWait(priorityClass: number, nowMs: number): boolean {
+    if (this.#reduces(nowMs)) return this.#backlogMs > REDUCED_BY * (this.#reducedAt - nowMs)
     return (
       this.#standing &&
       this.waiting.sizeThrough(priorityClass) > Math.max(this.#permits, this.#isSlow ? this.#tuning.few : 0) &&
@@ -292,15 +285,11 @@ export class StandingQueue<E extends Waiting> {
     )
   }
 
-  /** True if a pause in which no request waited is long enough to end an overload. */
-  #isLong(pauseMs: number): boolean {
-    return pauseMs > this.#tuning.restMs
-  }
-
   #beginWaiting(nowMs: number): void {
-    const isNew = this.#isLong(nowMs - this.#emptySince)
+    const isNew = nowMs - this.#emptySince > this.#tuning.restMs
     if (isNew) {
       this.#standing = false
+      this.#reducedAt = Number.NEGATIVE_INFINITY
       this.#hopelessAt = Number.POSITIVE_INFINITY
       this.#queues.length = 0
       this.#cutoff?.reset(nowMs)
@@ -332,11 +321,17 @@ export class StandingQueue<E extends Waiting> {
   #observe(nowMs: number): void {
     if (nowMs < this.#intervalEndsAt) return
     const tuning = this.#tuning
-    if (this.#standing) this.#stoodAt = nowMs
+    if (this.#standing && !this.#reduces(nowMs)) this.#stoodAt = nowMs
     const stood = nowMs - this.#stoodAt < tuning.rememberMs
-    const tolerated = tuning.promiseMs * (stood ? tuning.drainsAgain : tuning.drains)
+    const shortMs = SHORT * tuning.promiseMs
+    // By Little's law. Requests that wait for turns of the event loop take little time.
+    const serviceMs = this.isBound ? this.#permits * this.#pace.gapMs : 0
+    const drainsMs = tuning.promiseMs * (stood ? tuning.drainsAgain : tuning.drains)
+    const tolerated = Math.max(shortMs, drainsMs - (serviceMs < shortMs ? 0 : serviceMs))
     const backlogMs = this.#backlogMs
     const ahead = this.#ahead + this.#gone
+    // The service has become slower, or the overload is slight no more.
+    if (backlogMs > tuning.promiseMs) this.#reducedAt = Number.NEGATIVE_INFINITY
     if (!this.#isHopeless(nowMs)) this.#hopelessAt = Number.POSITIVE_INFINITY
     else if (this.#hopelessAt === Number.POSITIVE_INFINITY) this.#beginsHopeless(nowMs, ahead)
     else if (nowMs - this.#hopelessAt >= Math.max(tuning.intervalMs, DRAIN_DEPARTURES * this.#pace.gapMs)) {
@@ -348,8 +343,13 @@ export class StandingQueue<E extends Waiting> {
     else if (!this.#pace.speedsUp(nowMs)) {
       const intervals = stood ? tuning.intervalsToStandAgain : tuning.intervalsToStand
       const before = this.#queues.length < intervals ? undefined : this.#queues.shift()!
-      this.#queues.push({ ahead, backlogMs })
-      if (before !== undefined && ahead >= before.ahead && backlogMs >= before.backlogMs) this.#standing = true
+      this.#queues.push({ atMs: nowMs, ahead, backlogMs })
+      if (before !== undefined && ahead >= before.ahead && backlogMs >= before.backlogMs) {
+        const grownMs = (ahead - before.ahead) * this.#pace.gapMs
+        const isSlight = grownMs < SLIGHT * (nowMs - before.atMs) && serviceMs < shortMs && !this.#isSlow
+        if (!this.#standing && isSlight) this.#reducedAt = nowMs + backlogMs / REDUCED_BY
+        this.#standing = true
+      }
     }
     this.#intervalEndsAt = nowMs + tuning.intervalMs
   }
@@ -359,15 +359,21 @@ export class StandingQueue<E extends Waiting> {
     this.#hopelessAhead = ahead
   }
 
+  /** True while the queue stands after a slight overload: dropping those that wait would cost as many as it sheds. */
+  #reduces(nowMs: number): boolean {
+    return this.#standing && nowMs < this.#reducedAt
+  }
+
   #isHopeless(nowMs: number): boolean {
     if (this.#limiter.searching) return false
     const times = this.#pace.isSure ? (this.#pace.speedsUp(nowMs) ? HOPELESS_IF_FASTER : 1) : HOPELESS_IF_UNSURE
     return this.#backlogMs > times * this.#tuning.maxWaitMs
   }
 
-  #longestWait(entry: E): number {
-    const { maxWaitMs, staleMs, staleDepartures, keptLonger } = this.#tuning
+  #longestWait(entry: E, nowMs: number): number {
+    const { maxWaitMs, promiseMs, staleMs, staleDepartures, keptLonger } = this.#tuning
     if (!this.#standing) return maxWaitMs
+    if (this.#reduces(nowMs)) return Math.min(maxWaitMs, promiseMs)
     const stale = Math.max(staleMs, staleDepartures * this.#pace.gapMs)
     const few = this.waiting.size <= this.#permits
     return Math.min(maxWaitMs, few || this.#wanted(entry) ? stale * keptLonger : stale)
@@ -399,7 +405,8 @@ export class StandingQueue<E extends Waiting> {
     for (let left = MOST_EXPIRED; left > 0; left--) {
       const oldest = this.waiting.oldest()
       if (oldest === undefined) return
-      if (nowMs - oldest.arrivedAt < this.#longestWait(oldest) || this.#mayExceedLongestWait(oldest, nowMs)) return
+      if (nowMs - oldest.arrivedAt < this.#longestWait(oldest, nowMs) || this.#mayExceedLongestWait(oldest, nowMs))
+        return
       this.waiting.remove(oldest, oldest.priorityClass!)
       this.#gone++
       if (this.waiting.size === 0) this.#emptySince = nowMs
