@@ -1,11 +1,12 @@
 /**
  * Simulates services near their capacity, bare and protected, in virtual time: warm ones and cold ones, at 0.9 to 1.5
- * times what a warm one can do. Prints the answers in time per second, as shares of what perfect admission would answer,
- * the share that is shed, and the p99 of the answers.
+ * times what a warm one can do. Prints the answers in time as shares of what was asked, or of the capacity of a warm
+ * service in each second that asked for more; the share that is shed; and the p99 of the answers.
  *
  *   node bench/near-capacity.ts [--seeds 1,2,3] [--seconds 30]
  */
 import { cold, MACHINES } from '../packages/meltproof/sim/cold-starts.ts'
+import { PARSE } from '../packages/meltproof/sim/scenario-parts.ts'
 import { LIMITERS } from '../packages/meltproof/sim/limiters/all.ts'
 import { type SimResult, simulate } from '../packages/meltproof/sim/service.ts'
 import type { Step, Workload } from '../packages/meltproof/sim/workload.ts'
@@ -18,8 +19,6 @@ const options = scriptOptions(import.meta.filename, {
 })
 const SEEDS = options.values.seeds.split(',').map(Number)
 const SECONDS = options.whole('seconds')
-/** CPU that parsing takes in the simulator, ms. */
-const PARSE_MS = 0.03
 const POOL = { size: 10, holdMs: 50 }
 
 interface Kind {
@@ -29,7 +28,7 @@ interface Kind {
 }
 
 const cpu = (ms: number): Kind => ({
-  capacity: 1000 / (ms + PARSE_MS),
+  capacity: 1000 / (ms + PARSE),
   of: rate => ({ rate: () => rate, steps: (): Step[] => [{ cpu: ms }] }),
 })
 const KINDS: Readonly<Record<string, Kind>> = {
@@ -71,9 +70,7 @@ function figuresOf(workload: Workload, capacity: number, isGuarded: boolean) {
     return simulate(workload, { seconds: SECONDS, seed, limiter, shedCostMs: 0.02 })
   })
   const total = (of: (run: SimResult) => number): number => runs.reduce((sum, run) => sum + of(run), 0)
-  const ideal = total(run =>
-    run.seconds.slice(0, SECONDS).reduce((sum, { offered }) => sum + Math.min(offered, capacity), 0),
-  )
+  const ideal = total(run => run.seconds.reduce((sum, { offered }) => sum + Math.min(offered, capacity), 0))
   return {
     good: total(run => run.good) / ideal,
     shed: total(run => run.shed) / total(run => run.offered),

@@ -22,3 +22,10 @@ for (const { name, edits } of [
     }
   })
 }
+
+test('every constant has a reason', () => {
+  assert.deepEqual(
+    CONSTANTS.filter(({ reason }) => reason === '').map(({ name }) => name),
+    [],
+  )
+})

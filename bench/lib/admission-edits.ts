@@ -21,6 +21,7 @@ const MEASUREMENT = 'limiter/measurement.ts'
 const AFTER_HALT = 'limiter/after-halt.ts'
 const ANSWERS = 'limiter/answers.ts'
 const USUAL = 'limiter/usual-rate.ts'
+const USUAL_TIMES = 'limiter/usual-times.ts'
 const STARTS = 'limiter/start-times.ts'
 const TUNING = 'limiter/tuning.ts'
 const TIMES = 'in-service/service-times.ts'
@@ -352,13 +353,13 @@ const QUEUE_RULES = [
   ]),
   rule('service-tolerated', 'less backlog is tolerated where service takes longer', [
     QUEUE,
-    'serviceMs < shortMs ? 0 : serviceMs)',
-    'nowMs < 0 ? serviceMs : 0)',
+    'drainsMs - Math.max(0, serviceMs - shortMs)',
+    'drainsMs',
   ]),
-  rule('slight', 'after a slight overload the backlog is reduced in order', [
+  rule('slight', 'in a slight overload the backlog is reduced in order', [
     QUEUE,
-    'if (!this.#standing && isSlight)',
-    'if (isSlight && nowMs < 0)',
+    'this.#reduces = this.#cutoff === undefined &&',
+    'this.#reduces = nowMs < 0 &&',
   ]),
   rule(
     'suspected-waits',
@@ -477,15 +478,14 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
     COHORTS,
     { cohort: [4, 10], apart: [1.1, 1.5], shows: [0.3, 0.8], matters: [0, 0.1], standardErrors: [2, 4] },
   ],
+  [TUNING, USUAL_TIMES, { busyForMs: [50, 200], loopWorkMs: [25, 100] }],
   [
     TUNING,
     LOOP,
     {
       loopBusy: [0.8, 0.97],
       busyWindowMs: [10, 40],
-      busyForMs: [50, 200],
       fewest: [8, 32],
-      loopWorkMs: [25, 100],
       lookMs: [4000, 60_000],
       grows: [1.25, 2],
     },
@@ -616,7 +616,7 @@ function constantIn(file: string, declared: string, name: string, others: readon
 
 /** Several constants in a row may share the comment above the first. */
 function commentOf(name: string, source: string): string {
-  const declaration = `(?:(?:(?:export )?const \\w+ = .*\\n)*(?:export )?const ${name} =|  readonly ${name}:)`
+  const declaration = `(?:(?:(?:export )?const \\w+ = .*\\n)*(?:export )?const ${name} =|  (?:readonly )?${name}:)`
   const [, comment = ''] = new RegExp(`/\\*\\*((?:(?!\\*/)[\\s\\S])*)\\*/\\n${declaration}`).exec(source) ?? []
   return comment
     .replace(/\s*\n\s*\*\s*/g, ' ')

@@ -30,8 +30,8 @@ const WHY_LIMITED: Readonly<Record<Exclude<LimitReason, 'none'>, string>> = {
 }
 
 const WHY: Readonly<Record<ShedReason, string>> = {
-  standing: 'the queue stayed long, and newer requests took the free permits',
-  stale: 'it waited too long behind newer requests in a long queue',
+  standing: 'the queue stayed long, and enough requests were waiting',
+  stale: 'it waited too long in a queue that stayed long',
   late: 'it waited the maximum of two seconds',
   full: 'the queue was full',
   deadline: 'it could not have been answered within its deadline',

@@ -1,9 +1,9 @@
 /** The sheds of a gate: counts by reason, and the state at the last shed. Pure. */
 
 export type ShedReason =
-  /** The queue stood, and enough equally fresh requests waited, or the request's level was shed. The usual reason. */
+  /** The queue stood, and enough requests waited, or the request's level was shed. The usual reason. */
   | 'standing'
-  /** The request waited in a standing queue until fresher requests left it no chance. */
+  /** The request waited too long in a standing queue. */
   | 'stale'
   /** The request waited for the longest time that the gate allows. */
   | 'late'

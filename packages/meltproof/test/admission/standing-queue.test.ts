@@ -12,7 +12,8 @@ interface Entry extends Waiting {
 }
 
 /** A queue in front of a service from which one request leaves every `gapMs`. */
-function queueOf(gapMs: number, limiter: Partial<Limiter> = {}) {
+function queueOf(gapAtFirstMs: number, limiter: Partial<Limiter> = {}) {
+  let gapMs = gapAtFirstMs
   const shed: string[] = []
   const queue = new StandingQueue<Entry>({ ...fixedLimit(1), ...limiter }, { shed: (_, reason) => shed.push(reason) })
   let nowMs = 0
@@ -24,6 +25,9 @@ function queueOf(gapMs: number, limiter: Partial<Limiter> = {}) {
     queue,
     shed,
     push,
+    slower(): void {
+      gapMs *= 4
+    },
     /** Requests leave one after the other, and new ones keep `length` of them waiting. */
     run(ms: number, length: number): void {
       for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
@@ -52,7 +56,7 @@ function queueOf(gapMs: number, limiter: Partial<Limiter> = {}) {
 const gapMs = 10
 const tolerated = (drains * promiseMs) / gapMs
 
-function standsAfterSlightOverload({ queue, run, warmUp }: ReturnType<typeof queueOf>): void {
+function standsInSlightOverload({ queue, run, warmUp }: ReturnType<typeof queueOf>): void {
   warmUp()
   for (let ms = 0; ms < 2000 && !queue.standing; ms += gapMs) run(gapMs, 1.2 * tolerated)
   assert.equal(queue.standing, true)
@@ -179,10 +183,10 @@ describe('a queue', () => {
     assert.equal(queue.standing, false)
   })
 
-  it('after a slight overload serves those that wait in order, and sheds requests as they arrive', () => {
+  it('in a slight overload serves those that wait in order, and sheds arrivals above a backlog that falls', () => {
     const service = queueOf(gapMs)
     const { queue, push, run, shed } = service
-    standsAfterSlightOverload(service)
+    standsInSlightOverload(service)
     const waiting = queue.waiting.size
     const oldest = queue.waiting.oldest()!.id
     push(10)
@@ -190,14 +194,70 @@ describe('a queue', () => {
     run(20 * gapMs, 0)
     assert.deepEqual([queue.waiting.oldest()!.id, shed], [oldest + 20, []])
     push(waiting)
-    assert.ok(queue.waiting.size > waiting - 20, 'the backlog may be reduced slowly')
+    // 0.06 ms per ms.
+    assert.ok(queue.waiting.size >= waiting - 2, `${queue.waiting.size} of ${waiting} wait`)
+    for (let i = 0; i < 500; i++) {
+      run(gapMs, 0)
+      push(5)
+    }
+    const isReduced = waiting - (0.06 * 520 * gapMs) / gapMs
+    assert.ok(Math.abs(queue.waiting.size - isReduced) < 5, `${queue.waiting.size} wait, not ${isReduced}`)
+    assert.ok(queue.expectedWaitMs > 100, 'deadlines are compared with the wait of the last in order')
   })
 
-  it('sheds those that waited long at once where requests take longer than a tenth of the promise', () => {
+  it('in a slight overload serves in the order of arrival, whatever the shares of kinds', () => {
+    const kinds = new Map<number, number>()
+    const queue = new StandingQueue<Entry>(fixedLimit(1), { shed: () => undefined, kind: ({ id }) => kinds.get(id)! })
+    let [nowMs, id] = [0, 0]
+    const push = (kind: number): void => {
+      kinds.set(++id, kind)
+      queue.push({ id, arrivedAt: nowMs, dequeued: false }, nowMs)
+    }
+    const served: number[] = []
+    for (let i = 0; i < 400; i++) {
+      nowMs += gapMs
+      // Kind 1 asks for far more than its share, kind 2 for little.
+      while (queue.waiting.size < 1.2 * tolerated && !queue.standing) push(1)
+      if (queue.standing) push(i % 10 === 0 ? 2 : 1)
+      served.push(queue.next(nowMs)!.id)
+      queue.departed(nowMs)
+      queue.expire(nowMs)
+    }
+    assert.equal(queue.standing, true)
+    assert.deepEqual(
+      served,
+      served.toSorted((one, other) => one - other),
+    )
+  })
+
+  it('sheds those that waited long at once where service takes longer than a tenth of the promise', () => {
     const service = queueOf(gapMs, fixedLimit(promiseMs / 10 / gapMs + 5))
     service.queue.isBound = true
-    standsAfterSlightOverload(service)
+    standsInSlightOverload(service)
     assert.ok(service.shed.filter(reason => reason === 'stale').length > tolerated / 2)
+  })
+
+  it('tolerates less backlog where service takes longer, as far as that is known', () => {
+    const service = { limit: 300 / gapMs }
+    for (const [backlogMs, limiter, stands] of [
+      [350, service, false],
+      [450, service, true],
+      [450, { ...service, known: false }, false],
+    ] as const) {
+      const { queue, run, warmUp } = queueOf(gapMs, limiter)
+      queue.isBound = true
+      warmUp()
+      run(1000, backlogMs / gapMs)
+      assert.equal(queue.standing, stands, `${backlogMs} ms`)
+    }
+  })
+
+  it('is not in order any more once the service has become slower', () => {
+    const service = queueOf(gapMs)
+    standsInSlightOverload(service)
+    service.slower()
+    service.run(2000, 0)
+    assert.ok(service.shed.includes('stale'))
   })
 
   it('stands again at a much smaller backlog soon after it stood, but not later', () => {

@@ -29,6 +29,12 @@ export class ClassQueue<E extends Waiting> {
     return oldest
   }
 
+  takeOldest(): E | undefined {
+    const oldest = this.oldest()
+    if (oldest !== undefined) this.remove(oldest, oldest.priorityClass!)
+    return oldest
+  }
+
   takeBest(end: 'oldest' | 'newest'): E | undefined {
     for (const queue of this.#queues) {
       if (queue.size === 0) continue

@@ -2,7 +2,7 @@
  * Decides which request waits, starts next or is shed. A queue that drains is a burst: first come, first served,
  * without sheds. A queue that stands is overload: newest first, and a request that waited too long is shed at once.
  * This is CoDel's distinction (Nichols & Jacobson, ACM Queue 2012) with adaptive LIFO (Maurer, "Fail at Scale", ACM
- * Queue 2015).
+ * Queue 2015). In a slight overload the queue keeps its order at first: dropping it would cost more than it saves.
  *
  * Entries wait in priority classes, the best first. Where requests have levels, these are the classes of
  * criticality.ts. Otherwise requests within their fair shares come first (fairness/), and the client's share weighs
@@ -39,10 +39,7 @@ export const STANDING_TUNING = {
   staleMs: 40,
   /** A request may wait in a standing queue for this many departures, so that slow services stay busy. */
   staleDepartures: 8,
-  /**
-   * The longest wait in a standing queue is this many times longer for requests within their share or cutoff, and for
-   * all requests if no more wait than there are permits.
-   */
+  /** It is this many times longer within shares or the cutoff, and for all if no more wait than there are permits. */
   keptLonger: 3,
   /** A long queue accepts one request per this share of the time between departures: 0.25 gives four per departure. */
   freshGaps: 0.25,
@@ -68,11 +65,11 @@ const HOPELESS_IF_UNSURE = 3
 const DRAINING = 0.7
 /** The shrinking is measured over this many departures, and over at least one interval. */
 const DRAIN_DEPARTURES = 8
-/** An overload is slight while the backlog grows by less than this many ms per ms. */
+/** An overload is slight if the requests ahead of a new one increase by less than this many ms of work per ms. */
 const SLIGHT = 0.15
-/** After a slight overload the waiting requests are served in order, and the backlog is reduced by this, ms per ms. */
+/** In a slight overload with short service, arrivals are shed above a backlog that falls by this, ms per ms. */
 const REDUCED_BY = 0.06
-/** They are if service takes less than this share of promiseMs. Longer service lowers the backlog that is tolerated. */
+/** Service is short if it takes less than this share of promiseMs. The rest of it lowers the tolerated backlog. */
 const SHORT = 0.1
 /** At most this many requests are shed at once for waiting too long, because a shed takes up to 0.1 ms. */
 const MOST_EXPIRED = 512
@@ -115,8 +112,10 @@ export class StandingQueue<E extends Waiting> {
   #gone = 0
   #stoodAt = Number.NEGATIVE_INFINITY
   #standing = false
-  /** After a slight overload: when the backlog must be reduced to 0, ms. */
-  #reducedAt = Number.NEGATIVE_INFINITY
+  /** True while a slight overload is met by serving the waiting requests in order and shedding arriving ones. */
+  #reduces = false
+  /** When the backlog must then be reduced to 0, ms. */
+  #reducedAt = 0
   #emptySince = 0
   /** Number of starts that took the newest entry instead of the oldest. */
   #overtakes = 0
@@ -141,9 +140,9 @@ export class StandingQueue<E extends Waiting> {
     return this.#standing && this.waiting.size > 0
   }
 
-  /** The expected wait of a request that arrives now, ms: 0 in a standing queue, which takes the newest next. */
+  /** The expected wait of a request that arrives now, ms: 0 if the newest starts next. */
   get expectedWaitMs(): number {
-    return this.#standing || !this.#pace.isSure ? 0 : this.#backlogMs
+    return this.#newestFirst || !this.#pace.isSure ? 0 : this.#backlogMs
   }
 
   push(entry: E, nowMs: number): 'wait' | ShedReason {
@@ -159,7 +158,7 @@ export class StandingQueue<E extends Waiting> {
       // In first-come order a newcomer would wait longest, so it is shed. With newest first the oldest has no chance
       // left, so the oldest is shed.
       const worst = this.waiting.worstClass()
-      if (priorityClass > worst || (priorityClass === worst && !this.#standing)) return 'full'
+      if (priorityClass > worst || (priorityClass === worst && !this.#newestFirst)) return 'full'
       this.#hooks.shed(this.waiting.takeOldestOf(worst)!, 'full')
     }
     entry.arrivedAt = nowMs
@@ -208,9 +207,9 @@ export class StandingQueue<E extends Waiting> {
   }
 
   next(nowMs: number): E | undefined {
-    const newest = (this.#standing && !this.#reduces(nowMs)) || this.#someExceedLongestWait(nowMs)
+    const newest = this.#newestFirst || this.#someExceedLongestWait(nowMs)
     if (newest) this.#overtakes++
-    const entry = this.waiting.takeBest(newest ? 'newest' : 'oldest')
+    const entry = this.#reduces ? this.waiting.takeOldest() : this.waiting.takeBest(newest ? 'newest' : 'oldest')
     if (!this.isBound) this.#pace.departed(nowMs)
     if (this.waiting.size === 0) this.#emptySince = nowMs
     return entry
@@ -242,7 +241,7 @@ export class StandingQueue<E extends Waiting> {
     const oldest = this.waiting.oldest()
     if (oldest === undefined) return Number.POSITIVE_INFINITY
     const { intervalMs } = this.#tuning
-    const leftMs = this.#longestWait(oldest, nowMs) - (nowMs - oldest.arrivedAt)
+    const leftMs = this.#longestWait(oldest) - (nowMs - oldest.arrivedAt)
     // An entry that may wait longer than the longest wait is checked again at each interval.
     return leftMs <= 0 ? intervalMs : Math.max(1, Math.min(leftMs, intervalMs))
   }
@@ -277,7 +276,7 @@ export class StandingQueue<E extends Waiting> {
 
   /** Newest-first order needs one fresh request per permit, so most others can be shed on arrival. */
   #enoughWait(priorityClass: number, nowMs: number): boolean {
-    if (this.#reduces(nowMs)) return this.#backlogMs > REDUCED_BY * (this.#reducedAt - nowMs)
+    if (this.#reduces) return this.#backlogMs > Math.max(this.#tuning.staleMs, REDUCED_BY * (this.#reducedAt - nowMs))
     return (
       this.#standing &&
       this.waiting.sizeThrough(priorityClass) > Math.max(this.#permits, this.#isSlow ? this.#tuning.few : 0) &&
@@ -289,7 +288,7 @@ export class StandingQueue<E extends Waiting> {
     const isNew = nowMs - this.#emptySince > this.#tuning.restMs
     if (isNew) {
       this.#standing = false
-      this.#reducedAt = Number.NEGATIVE_INFINITY
+      this.#reduces = false
       this.#hopelessAt = Number.POSITIVE_INFINITY
       this.#queues.length = 0
       this.#cutoff?.reset(nowMs)
@@ -321,17 +320,17 @@ export class StandingQueue<E extends Waiting> {
   #observe(nowMs: number): void {
     if (nowMs < this.#intervalEndsAt) return
     const tuning = this.#tuning
-    if (this.#standing && !this.#reduces(nowMs)) this.#stoodAt = nowMs
+    if (this.#newestFirst) this.#stoodAt = nowMs
     const stood = nowMs - this.#stoodAt < tuning.rememberMs
     const shortMs = SHORT * tuning.promiseMs
-    // By Little's law. Requests that wait for turns of the event loop take little time.
-    const serviceMs = this.isBound ? this.#permits * this.#pace.gapMs : 0
+    // By Little's law, if requests wait for a limit; otherwise the time of service is unknown, and counts as short.
+    const serviceMs = this.isBound && this.#limiter.known !== false ? this.#permits * this.#pace.gapMs : 0
     const drainsMs = tuning.promiseMs * (stood ? tuning.drainsAgain : tuning.drains)
-    const tolerated = Math.max(shortMs, drainsMs - (serviceMs < shortMs ? 0 : serviceMs))
+    const tolerated = Math.max(shortMs, drainsMs - Math.max(0, serviceMs - shortMs))
     const backlogMs = this.#backlogMs
     const ahead = this.#ahead + this.#gone
-    // The service has become slower, or the overload is slight no more.
-    if (backlogMs > tuning.promiseMs) this.#reducedAt = Number.NEGATIVE_INFINITY
+    // A backlog above promiseMs means that the service has become slower.
+    if (nowMs >= this.#reducedAt || backlogMs > tuning.promiseMs) this.#reduces = false
     if (!this.#isHopeless(nowMs)) this.#hopelessAt = Number.POSITIVE_INFINITY
     else if (this.#hopelessAt === Number.POSITIVE_INFINITY) this.#beginsHopeless(nowMs, ahead)
     else if (nowMs - this.#hopelessAt >= Math.max(tuning.intervalMs, DRAIN_DEPARTURES * this.#pace.gapMs)) {
@@ -346,8 +345,10 @@ export class StandingQueue<E extends Waiting> {
       this.#queues.push({ atMs: nowMs, ahead, backlogMs })
       if (before !== undefined && ahead >= before.ahead && backlogMs >= before.backlogMs) {
         const grownMs = (ahead - before.ahead) * this.#pace.gapMs
-        const isSlight = grownMs < SLIGHT * (nowMs - before.atMs) && serviceMs < shortMs && !this.#isSlow
-        if (!this.#standing && isSlight) this.#reducedAt = nowMs + backlogMs / REDUCED_BY
+        if (!this.#standing && grownMs < SLIGHT * (nowMs - before.atMs) && serviceMs < shortMs && !this.#isSlow) {
+          this.#reduces = this.#cutoff === undefined && backlogMs <= tuning.promiseMs
+          this.#reducedAt = nowMs + backlogMs / REDUCED_BY
+        }
         this.#standing = true
       }
     }
@@ -359,9 +360,8 @@ export class StandingQueue<E extends Waiting> {
     this.#hopelessAhead = ahead
   }
 
-  /** True while the queue stands after a slight overload: dropping those that wait would cost as many as it sheds. */
-  #reduces(nowMs: number): boolean {
-    return this.#standing && nowMs < this.#reducedAt
+  get #newestFirst(): boolean {
+    return this.#standing && !this.#reduces
   }
 
   #isHopeless(nowMs: number): boolean {
@@ -370,10 +370,10 @@ export class StandingQueue<E extends Waiting> {
     return this.#backlogMs > times * this.#tuning.maxWaitMs
   }
 
-  #longestWait(entry: E, nowMs: number): number {
+  #longestWait(entry: E): number {
     const { maxWaitMs, promiseMs, staleMs, staleDepartures, keptLonger } = this.#tuning
     if (!this.#standing) return maxWaitMs
-    if (this.#reduces(nowMs)) return Math.min(maxWaitMs, promiseMs)
+    if (this.#reduces) return Math.min(maxWaitMs, (1 - SHORT) * promiseMs)
     const stale = Math.max(staleMs, staleDepartures * this.#pace.gapMs)
     const few = this.waiting.size <= this.#permits
     return Math.min(maxWaitMs, few || this.#wanted(entry) ? stale * keptLonger : stale)
@@ -405,8 +405,7 @@ export class StandingQueue<E extends Waiting> {
     for (let left = MOST_EXPIRED; left > 0; left--) {
       const oldest = this.waiting.oldest()
       if (oldest === undefined) return
-      if (nowMs - oldest.arrivedAt < this.#longestWait(oldest, nowMs) || this.#mayExceedLongestWait(oldest, nowMs))
-        return
+      if (nowMs - oldest.arrivedAt < this.#longestWait(oldest) || this.#mayExceedLongestWait(oldest, nowMs)) return
       this.waiting.remove(oldest, oldest.priorityClass!)
       this.#gone++
       if (this.waiting.size === 0) this.#emptySince = nowMs
