@@ -80,7 +80,7 @@ function worstFall(sets: Sets, ships: Sets): string {
   return points > -FELL ? '' : `${points.toFixed(0)} (${set})`
 }
 
-export function admissionCurves({ date, node, cores, cpu, variants }: AdmissionResult): string {
+export function admissionCurves({ date, node, cores, cpu, commit, variants }: AdmissionResult): string {
   const of = (name: string): readonly Variant[] => variants.filter(each => each.name === name)
   const shipsWith = (seeds: string): Sets => of('').find(each => each.seeds === seeds)!.sets
   const ruleVariants = RULES.flatMap(({ name, what }) => of(name).map(variant => ({ what, ...variant })))
@@ -128,7 +128,7 @@ export function admissionCurves({ date, node, cores, cpu, variants }: AdmissionR
   return `# Admission: what each rule and constant is worth
 
 Written by \`npm run bench:admission\` from \`bench/results/admission.json\`; not by hand. ${date}, Node ${node},
-${cores} cores of ${cpu}; virtual time. ${seedsOf(seeds)} for the rules, ${seedsOf(constantSeeds).toLowerCase()} for the constants. The terms are explained in
+${cores} cores of ${cpu}; virtual time${commit === undefined ? '' : `, the limiter of ${commit}`}. ${seedsOf(seeds)} for the rules, ${seedsOf(constantSeeds).toLowerCase()} for the constants. The terms are explained in
 [how meltproof decides](admission.md). Scenarios of up to 300 s.
 ${
   gone.size === 0
