@@ -99,13 +99,23 @@ test('stalls of the event loop extend a soft budget, but not a hard one', async 
   soft.settle()
 })
 
+/** A budget whose limit is removed when it expires. */
+function liftedAfter(limitMs: number): { readonly outer: Budget; readonly isLifted: Promise<void> } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const onExpired = (): boolean => {
+    resolve()
+    return false
+  }
+  return { outer: new Budget(limitMs, { onExpired }), isLifted: promise }
+}
+
 test('a budget gets its own limit, counted from its start, once the limit that it inherits is removed', async () => {
-  const outer = new Budget(60, { onExpired: () => false })
+  const { outer, isLifted } = liftedAfter(60)
   const inner = new Budget(150, { parent: outer })
   inner.watch()
   assert.ok(inner.limitMs <= 60)
   outer.watch()
-  await kept(new Promise(resolve => setTimeout(resolve, 90)))
+  await kept(isLifted)
   assert.equal(inner.reason, undefined)
   assert.equal(inner.limitMs, 150)
   assert.ok(inner.remainingMs() > 0, `${inner.remainingMs()} ms left`)
@@ -131,11 +141,11 @@ test('a budget gets its own limit once its parent has settled, within the budget
 })
 
 test('a lifted parent still ends the budgets inside it when it is cancelled', async () => {
-  const outer = new Budget(20, { onExpired: () => false })
+  const { outer, isLifted } = liftedAfter(20)
   const inner = new Budget(10_000, { parent: outer })
   inner.watch()
   outer.watch()
-  await kept(new Promise(resolve => setTimeout(resolve, 50)))
+  await kept(isLifted)
   assert.equal(inner.limitMs, 10_000)
   const reason = new Error('the client has left')
   outer.cancel(reason)
