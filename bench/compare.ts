@@ -68,7 +68,7 @@ function compareSimulated(noise: Noise, slower: number, rounds: number, random: 
   return compare({ name: 'A', results: results.a }, { name: 'B', results: results.b })
 }
 
-/** Runs three arms in turn: the same program twice, and one that is 5 % slower. Blocks of rounds do not overlap. */
+/** Each round runs one program twice, and once 5 % slower. Then compares blocks of 10 rounds, and of 20. */
 async function onThisMachine(minutes: number): Promise<void> {
   const { node, cpu, cores, kernel, loadBefore } = conditions()
   const [same, again, slower] = await measureTurns([1, 1, 1.05] as const, Date.now() + minutes * 60_000)

@@ -3,21 +3,22 @@
  * times what a warm one can do. Prints the answers in time as shares of what was asked, or of the capacity of a warm
  * service in each second that asked for more; the share that is shed; and the p99 of the answers.
  *
- *   node bench/near-capacity.ts [--seeds 1,2,3] [--seconds 30]
+ *   node bench/near-capacity.ts [--seeds 3] [--seconds 30]
  */
+import { markdownTable } from '../packages/lab/src/report/markdown-table.ts'
 import { cold, MACHINES } from '../packages/meltproof/sim/cold-starts.ts'
-import { PARSE } from '../packages/meltproof/sim/scenario-parts.ts'
 import { LIMITERS } from '../packages/meltproof/sim/limiters/all.ts'
+import { PARSE } from '../packages/meltproof/sim/scenario-parts.ts'
 import { type SimResult, simulate } from '../packages/meltproof/sim/service.ts'
 import type { Step, Workload } from '../packages/meltproof/sim/workload.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { quantile } from './lib/quantile.ts'
 
 const options = scriptOptions(import.meta.filename, {
-  seeds: { type: 'string', default: '1,2,3' },
+  seeds: { type: 'string', default: '3' },
   seconds: { type: 'string', default: '30' },
 })
-const SEEDS = options.values.seeds.split(',').map(Number)
+const SEEDS = Array.from({ length: options.whole('seeds') }, (_, index) => index + 1)
 const SECONDS = options.whole('seconds')
 const POOL = { size: 10, holdMs: 50 }
 
@@ -44,25 +45,26 @@ const KINDS: Readonly<Record<string, Kind>> = {
 const TIMES = [0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.5]
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`
-console.log('| service | load | bare: in time | p99 ms | protected: in time | shed | p99 ms |')
-console.log('| --- | ---: | ---: | ---: | ---: | ---: | ---: |')
+const rows: string[][] = []
 for (const [name, { capacity, of }] of Object.entries(KINDS)) {
   for (const state of ['warm', 'cold']) {
     for (const times of TIMES) {
       const workload = state === 'warm' ? of(times * capacity) : cold(of(times * capacity), MACHINES[0]!)
       const bare = figuresOf(workload, capacity, false)
       const ours = figuresOf(workload, capacity, true)
-      const cells = [
+      rows.push([
+        `${name}, ${state}`,
+        `${times}x`,
         percent(bare.good),
         bare.p99.toFixed(0),
         percent(ours.good),
         percent(ours.shed),
         ours.p99.toFixed(0),
-      ]
-      console.log(`| ${name}, ${state} | ${times}x | ${cells.join(' | ')} |`)
+      ])
     }
   }
 }
+console.log(markdownTable(['service', 'load', 'bare: in time', 'p99 ms', 'protected: in time', 'shed', 'p99 ms'], rows))
 
 function figuresOf(workload: Workload, capacity: number, isGuarded: boolean) {
   const runs = SEEDS.map((seed): SimResult => {

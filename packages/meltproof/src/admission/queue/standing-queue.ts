@@ -55,7 +55,7 @@ export const STANDING_TUNING = {
    * that keep sending requests are not loading a single page.
    */
   few: 64,
-}
+} as const
 
 /** A backlog above maxWaitMs is hopeless once the pace is sure; while departures speed up, above this multiple. */
 const HOPELESS_IF_FASTER = 1.5
