@@ -80,7 +80,7 @@ const EVIDENCE = [
     'const found = this.#loop.mayBeScarce ?',
     'const found = nowMs < 0 ?',
   ]),
-  rule('delayed', 'times of requests that the loop delayed show no rise', [
+  rule('delayed', 'a rise in times must exceed the delay by the loop', [
     LIMITER,
     'if (delaysSince < this.#loop.delaysSince)',
     'if (nowMs < 0)',
@@ -128,7 +128,7 @@ const LOOP_RULES = [
   ]),
   rule('rested', 'after the service was idle, a burst is not taken for the overload before', [
     GATE,
-    'if (idleMs > this.#restMs && ',
+    'if (idleMs > this.#tuning.restMs && ',
     'if (idleMs < 0 && ',
   ]),
   rule('loop-halves', 'half that limit while the loop stays busy', [LOOP, 'if (least < this.limit)', 'if (nowMs < 0)']),
@@ -328,7 +328,7 @@ const QUEUE_RULES = [
   rule(
     'turn-budget',
     'the turn budget',
-    [GATE, 'return ranFor >= this.#turnBudgetMs', 'return ranFor < 0'],
+    [GATE, 'return ranFor >= this.#tuning.turnBudgetMs', 'return ranFor < 0'],
     [GATE, 'const until = nowMs + Math.max(', 'const until = Number.POSITIVE_INFINITY + Math.max('],
   ),
   rule('turn-others', 'a longer turn budget beside other work of the process', [

@@ -78,9 +78,7 @@ export type Decision = 'start' | 'wait' | ShedReason
 export class Gate<E extends Entry> {
   readonly #limiter: Limiter
   readonly #hooks: GateHooks<E>
-  readonly #turnBudgetMs: number
-  readonly #maxWaitMs: number
-  readonly #restMs: number
+  readonly #tuning: GateTuning
   readonly #queue: StandingQueue<E>
   readonly #waiting: ClassQueue<E>
   readonly #resumed = new WaitQueue<E>()
@@ -106,9 +104,7 @@ export class Gate<E extends Entry> {
   constructor(limiter: Limiter, hooks: GateHooks<E>, tuning: GateTuning = GATE_TUNING) {
     this.#limiter = limiter
     this.#hooks = hooks
-    this.#turnBudgetMs = tuning.turnBudgetMs
-    this.#maxWaitMs = tuning.maxWaitMs
-    this.#restMs = tuning.restMs
+    this.#tuning = tuning
     this.#queue = new StandingQueue(limiter, hooks, tuning)
     this.#waiting = this.#queue.waiting
   }
@@ -164,7 +160,7 @@ export class Gate<E extends Entry> {
     if (entry.startBy < nowMs) return 'deadline'
     if (this.queued === 0) {
       const idleMs = nowMs - this.#changedAt
-      if (idleMs > this.#restMs && this.inflight <= this.#limiter.uncounted) this.#queue.rested()
+      if (idleMs > this.#tuning.restMs && this.inflight <= this.#limiter.uncounted) this.#queue.rested()
       if (this.#startsNow(nowMs, entry)) return 'start'
     }
     if (this.#startsAboveLimit(entry, nowMs)) {
@@ -175,7 +171,7 @@ export class Gate<E extends Entry> {
     if (entry.startBy < nowMs + this.#queue.expectedWaitMs) return 'deadline'
     const decision = this.#queue.push(entry, nowMs)
     if (decision !== 'wait') return decision
-    if (entry.startBy < nowMs + this.#maxWaitMs) this.#dueStarts.add(entry, this.#waiting.size)
+    if (entry.startBy < nowMs + this.#tuning.maxWaitMs) this.#dueStarts.add(entry, this.#waiting.size)
     this.#beginWaiting(nowMs)
     return 'wait'
   }
@@ -312,7 +308,7 @@ export class Gate<E extends Entry> {
     const idleMs = this.inflight === 0 ? nowMs - Math.max(this.#pumpedAt, this.#changedAt) : 0
     const otherMs = idleMs / Math.max(1, this.#pumped)
     this.#pumped = 0
-    const until = nowMs + Math.max(this.#turnBudgetMs, otherMs)
+    const until = nowMs + Math.max(this.#tuning.turnBudgetMs, otherMs)
     let now = nowMs
     while (!this.full && now < until) {
       const entry = this.#next(now)
@@ -345,7 +341,7 @@ export class Gate<E extends Entry> {
       if (this.#queue.remove(late, nowMs)) this.#hooks.shed(late, 'deadline')
     }
     for (let oldest = this.#resumed.oldest(); oldest !== undefined; oldest = this.#resumed.oldest()) {
-      if (nowMs - oldest.arrivedAt < this.#maxWaitMs) break
+      if (nowMs - oldest.arrivedAt < this.#tuning.maxWaitMs) break
       this.#hooks.shed(this.#resumed.takeOldest()!, 'late')
     }
     if (this.#waiting.size > 0) this.#queue.expire(nowMs)
@@ -387,7 +383,7 @@ export class Gate<E extends Entry> {
   /** Requests a wake-up at the end of the turn only after a quarter of the budget: a wake-up costs a system call. */
   #turnSpent(nowMs: number): boolean {
     const ranFor = nowMs - this.#turnStartedAt
-    if (ranFor < this.#turnBudgetMs * ASK_TURN_AFTER) return false
+    if (ranFor < this.#tuning.turnBudgetMs * ASK_TURN_AFTER) return false
     const turn = this.#hooks.turn()
     if (turn !== this.#turn) {
       this.#turn = turn
@@ -395,7 +391,7 @@ export class Gate<E extends Entry> {
       return false
     }
     this.#wakeAtTurnEnd()
-    return ranFor >= this.#turnBudgetMs
+    return ranFor >= this.#tuning.turnBudgetMs
   }
 
   #setBound(nowMs: number): void {
@@ -419,7 +415,8 @@ export class Gate<E extends Entry> {
   #wakeWhenDue(nowMs: number): void {
     let due = this.#queue.dueInMs(nowMs)
     const firstResumed = this.#resumed.oldest()
-    if (firstResumed !== undefined) due = Math.min(due, Math.max(1, firstResumed.arrivedAt + this.#maxWaitMs - nowMs))
+    if (firstResumed !== undefined)
+      due = Math.min(due, Math.max(1, firstResumed.arrivedAt + this.#tuning.maxWaitMs - nowMs))
     due = Math.min(due, Math.max(1, this.#dueStarts.nextAt - nowMs))
     if (this.#wakeAt <= nowMs + due) return
     this.#wakeAt = nowMs + due

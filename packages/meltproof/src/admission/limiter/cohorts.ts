@@ -7,7 +7,6 @@
  * time: Royston and Parmar, BMC Medical Research Methodology 2013). Quick and slow requests may be mixed: paths and
  * statuses play no part. Pure.
  */
-
 import { type Answered, Answers } from './answers.ts'
 
 export interface CohortTuning {
@@ -46,6 +45,8 @@ const LARGEST = 64
 const LEVELS = 64
 /** The mean of fewer requests is not used. */
 const FEWEST = 4
+/** A rise in the times of delayed requests must exceed this share: the delay is not exactly equal for all of them. */
+const MATTERS_DELAYED = 1 / 2
 
 /** One request of a cohort. */
 export interface Ticket {
@@ -67,8 +68,8 @@ class Cohort {
   /** Answers since the first request of the cohort arrived. */
   readonly answers: Answers
   readonly tickets: Ticket[] = []
-  /** True if something else delayed these requests: their times are too long to show a rise. */
-  isDelayed = false
+  /** Until when something else delayed these requests, ms. */
+  delayedUntilMs = 0
   readonly #size: number
   #inService = 0
   /** The times once every request has left; stored, because all cohorts are compared every few milliseconds. */
@@ -86,8 +87,8 @@ class Cohort {
     return this.tickets.push(ticket) === this.#size
   }
 
-  delayedSince(sinceMs: number): void {
-    this.isDelayed ||= this.tickets.some(({ startedAt, tookMs }) => !(startedAt + tookMs <= sinceMs))
+  delayed(sinceMs: number, untilMs: number): void {
+    if (this.tickets.some(({ startedAt, tookMs }) => !(startedAt + tookMs <= sinceMs))) this.delayedUntilMs = untilMs
   }
 
   get sinceMs(): number {
@@ -101,11 +102,8 @@ class Cohort {
   /** Age of the youngest request that is still in service, ms; Infinity if none is. */
   youngestMs(nowMs: number): number {
     if (this.#final !== undefined) return Number.POSITIVE_INFINITY
-    let youngest = Number.POSITIVE_INFINITY
-    for (const { startedAt, tookMs } of this.tickets) {
-      if (Number.isNaN(tookMs)) youngest = Math.min(youngest, nowMs - startedAt)
-    }
-    return youngest
+    const youngest = this.tickets.findLast(({ tookMs }) => Number.isNaN(tookMs))
+    return youngest === undefined ? Number.POSITIVE_INFINITY : nowMs - youngest.startedAt
   }
 
   /** Times in service, ms, cut off at an age, which is Infinity only once every request has left. */
@@ -158,9 +156,9 @@ export class Cohorts {
     this.#filling = undefined
   }
 
-  /** Something other than the requests in service delayed those that were in service at `sinceMs` or later. */
-  delayedSince(sinceMs: number): void {
-    for (const cohort of [...this.#levels, this.#filling]) cohort?.delayedSince(sinceMs)
+  /** Until `untilMs`, which is now, something else delayed the requests that were in service at `sinceMs` or later. */
+  delayed(sinceMs: number, untilMs: number): void {
+    for (const cohort of [...this.#levels, this.#filling]) cohort?.delayed(sinceMs, untilMs)
   }
 
   /** `inService`: the number in service, including this request. Returns the request's ticket. */
@@ -179,8 +177,9 @@ export class Cohorts {
         const found = this.#between(middle, high, nowMs)
         if (found === undefined) continue
         suspicion ??= found
+        if (this.#between(middle, high, nowMs, true) === undefined) continue
         for (let low = middle - 1; low >= this.#lowest; low--) {
-          const before = this.#between(low, middle, nowMs)
+          const before = this.#between(low, middle, nowMs, true)
           if (before !== undefined) return { ...before, isSure: true, rate: rateSince(this.#levels[high]!, nowMs) }
         }
       }
@@ -188,11 +187,12 @@ export class Cohorts {
     return suspicion
   }
 
-  #between(lower: number, higher: number, nowMs: number): Contention | undefined {
+  /** @param withoutDelay whether times must have risen even without a delay by something else */
+  #between(lower: number, higher: number, nowMs: number, withoutDelay = false): Contention | undefined {
     const { shows, matters, standardErrors, apart } = this.#tuning
     const low = this.#levels[lower]
     const high = this.#levels[higher]
-    if (low === undefined || high === undefined || high.isDelayed || low.serial > high.serial) return undefined
+    if (low === undefined || high === undefined || low.serial > high.serial) return undefined
     if (high.meanInService < apart * low.meanInService) return undefined
     const ageMs = Math.min(low.youngestMs(nowMs), high.youngestMs(nowMs))
     const few = low.upTo(ageMs)
@@ -202,8 +202,12 @@ export class Cohorts {
     // No request can leave before the first service time has passed.
     const pace = left / Math.max(1e-3, nowMs - sinceMs - few.meanMs)
     const aheadMs = (high.meanInService - low.meanInService) / pace
-    const riseMs = many.meanMs - few.meanMs
-    if (left === 0 || riseMs <= Math.max(shows * aheadMs, matters * few.meanMs)) return undefined
+    // A delay lengthens the times of all requests in service, and shows as a rise only once the lower cohort has left.
+    const delaySince = Math.max(high.sinceMs, sinceMs + few.meanMs)
+    const delayMs = withoutDelay ? Math.max(0, high.delayedUntilMs - delaySince) : 0
+    const riseMs = many.meanMs - few.meanMs - delayMs
+    const leastShare = high.delayedUntilMs > 0 ? MATTERS_DELAYED : matters
+    if (left === 0 || riseMs <= Math.max(shows * aheadMs, leastShare * few.meanMs)) return undefined
     if (riseMs < standardErrors * Math.sqrt(few.variance + many.variance)) return undefined
     return {
       most: high.meanInService,

@@ -89,7 +89,6 @@ export class ConcurrencyLimiter implements Limiter {
   /** Cumulative time in which nothing was in service, and when the last such time began, ms. */
   #emptyMs = 0
   #emptySince = 0
-
   #judgedAt = 0
   #holdsUntil = 0
   /** Serial number of the last suspected cohort. */
@@ -267,7 +266,7 @@ export class ConcurrencyLimiter implements Limiter {
     const emptyMs = this.#emptyMs + (this.#requests.inService === 0 ? nowMs - this.#emptySince : 0)
     const { delaysSince } = this.#loop
     this.#loop.judge(nowMs, this.#counted, this.#waits, emptyMs)
-    if (delaysSince < this.#loop.delaysSince) this.#cohorts.delayedSince(delaysSince)
+    if (delaysSince < this.#loop.delaysSince) this.#cohorts.delayed(delaysSince, nowMs)
     this.loopHasRoom = !this.#loop.isBusy
     if (this.#loop.isSet) {
       const isUnused = !this.#waits && nowMs - this.#unboundAt > this.#tuning.forgetMs

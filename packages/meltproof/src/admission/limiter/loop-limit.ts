@@ -40,7 +40,7 @@ export class LoopLimit {
   limit: number = Number.POSITIVE_INFINITY
   /** At most this many may be in service while further requests are held back, before there is a limit; else Infinity. */
   hold: number = Number.POSITIVE_INFINITY
-  /** Since when the loop has delayed requests so much that their times show nothing else, ms; Infinity if it has not. */
+  /** Since when the loop delays requests, ms; Infinity if it does not, or only a few. */
   delaysSince: number = Number.POSITIVE_INFINITY
   /** When {@link judge} is next due, ms. */
   dueAt: number

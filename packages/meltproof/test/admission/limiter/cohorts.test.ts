@@ -299,23 +299,38 @@ describe('cohorts', () => {
     assert.ok(found.ageMs > 0 && found.ageMs <= 400, `${found.ageMs} ms`)
   })
 
-  it('find no rise in requests that something else delayed, but compare later ones with them', () => {
-    // The last request leaves at 600 ms.
-    for (const [sinceMs, isFound] of [
-      [600, true],
-      [200, false],
+  it('only suspect a queue if something else delayed the later requests, but compare even later ones with them', () => {
+    // The requests with few in service leave until 200 ms, the last of the others at 600 ms.
+    for (const [sinceMs, untilMs, isSure] of [
+      [600, 700, true],
+      [200, 600, false],
     ] as const) {
       const cohorts = new Service()
       few(cohorts)
       many(cohorts)
-      cohorts.delayedSince(sinceMs)
-      assert.equal(cohorts.contention(600) !== undefined, isFound, `delayed since ${sinceMs} ms`)
+      cohorts.delayed(sinceMs, untilMs)
+      assert.equal(cohorts.contention(600)?.isSure, isSure, `delayed from ${sinceMs} to ${untilMs} ms`)
     }
     const cohorts = new Service()
     few(cohorts)
-    cohorts.delayedSince(0)
+    cohorts.delayed(0, 200)
     many(cohorts)
-    assert.ok(cohorts.contention(600))
+    assert.equal(cohorts.contention(600)?.isSure, true)
+  })
+
+  it('find a rise of more than half if something else delayed all of them equally', () => {
+    for (const [tookMs, isFound] of [
+      [140, false],
+      [160, true],
+    ] as const) {
+      const cohorts = new Service()
+      const [low, high] = [1, 10].map(inService => Array.from({ length: 5 }, () => cohorts.admitted(0, inService)))
+      for (const ticket of low!) cohorts.ended(ticket, 100)
+      for (const ticket of high!) cohorts.ended(ticket, tookMs)
+      assert.ok(cohorts.contention(tookMs))
+      cohorts.delayed(0, 90)
+      assert.equal(cohorts.contention(tookMs) !== undefined, isFound, `${tookMs} ms instead of 100`)
+    }
   })
 
   it('ignore requests that were admitted without a ticket, or before clear()', () => {
