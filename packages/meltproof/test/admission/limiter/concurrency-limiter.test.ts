@@ -190,6 +190,17 @@ describe('a pool of ten', () => {
     }
   })
 
+  it('keeps 85 % of its goodput from the second second on, at ten times its capacity and a cold start', () => {
+    const steps = (): Step[] => [{ cpu: 0.15 }, { pool: 50 }]
+    for (const times of [5, 12]) {
+      const warmUp = { times, requests: 100 }
+      for (const seed of SEEDS) {
+        const result = run({ rate: () => 2000, steps, poolSize: 10, warmUp }, 6, seed)
+        assert.ok(goodRate(result, 1) >= 170, `${times} times as long at first, seed ${seed}: ${goodRate(result, 1)}/s`)
+      }
+    }
+  })
+
   it('keeps 85 % of its goodput although the event loop stalls at first, as in a cold process', () => {
     for (const [everyMs, forMs] of [
       [150, 110],
