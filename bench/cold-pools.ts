@@ -1,10 +1,12 @@
 /**
- * Simulates cold processes whose handlers wait, in virtual time. Half of them wait for a connection of a pool to which 2
- * or 10 times its capacity is offered; the handlers of the others only wait, and no request needs to be shed. A process
- * that starts cold keeps its loop busy at first, and this must not hide that requests wait for each other. Prints the
- * goodput of the pools as a share of their capacity, and what the others lose compared with a bare process.
+ * Simulates processes whose handlers wait, in virtual time. Some wait for a connection of a pool that is offered more
+ * than its capacity; the others only wait, and no request needs to be shed. A cold process keeps its loop busy at first,
+ * and this must not hide that requests wait for each other. Prints the goodput of the pools as a share of their
+ * capacity, and what the other services lose compared with a bare process.
  *
  *   node bench/cold-pools.ts [--seeds 2] [--list]
+ *
+ *   --list  also prints each service
  */
 import { LIMITERS } from '../packages/meltproof/sim/limiters/all.ts'
 import { type SimResult, simulate } from '../packages/meltproof/sim/service.ts'
@@ -16,66 +18,99 @@ const options = scriptOptions(import.meta.filename, {
   list: { type: 'boolean', default: false },
 })
 const SEEDS = Array.from({ length: options.whole('seeds') }, (_, index) => index + 1)
+/** Goodput counts in these seconds. The load lasts for one more, so that what the end leaves over does not count. */
 const SECONDS = 6
+/** A higher rate would overload the loop as well, 1/s. */
+const MOST_PER_S = 3000
 /** CPU of a handler once it is warm, ms. */
 const CPU_MS = 0.15
-/** How many times longer the first handlers take, and how many requests it takes to be warm. */
+/** The first handlers take this many times as long; after this many requests, a third of the excess is left. */
 const WARM_UPS = [
   { times: 1, requests: 1 },
   { times: 5, requests: 100 },
   { times: 12, requests: 200 },
 ]
-
-const say = (line: string): void => {
-  if (options.values.list) console.log(line)
+/** What handlers do in addition to the wait: all at once, or in several turns of the loop. */
+const WORK: Readonly<Record<string, (wait: Step) => Step[]>> = {
+  'work, then a wait': wait => [{ cpu: CPU_MS }, wait],
+  'work before and after': wait => ['yield', { cpu: CPU_MS / 2 }, wait, 'yield', { cpu: CPU_MS / 2 }],
 }
-const run = (workload: Workload, isGuarded: boolean): SimResult[] =>
-  SEEDS.map(seed => {
-    const limiter = isGuarded ? LIMITERS['meltproof'] : undefined
-    return simulate(workload, { seconds: SECONDS, seed, limiter, shedCostMs: 0.03 })
-  })
-const total = (runs: readonly SimResult[], of: (run: SimResult) => number): number =>
-  runs.reduce((sum, each) => sum + of(each), 0)
 
 for (const warmUp of WARM_UPS) {
-  const kept: number[] = []
-  let [lost, shed, slower] = [0, 0, 0]
-  const name = `${warmUp.times} times as long at first`
-  for (const size of [4, 10, 40]) {
-    for (const holdMs of [20, 50, 200]) {
-      for (const times of [2, 10]) {
-        const capacity = (size / holdMs) * 1000
-        const steps = (): Step[] => [{ cpu: CPU_MS }, { pool: holdMs }]
-        // More would overload the loop, too.
-        const rate = Math.min(3000, times * capacity)
-        const runs = run({ rate: () => rate, poolSize: size, steps, warmUp }, true)
-        const share = total(runs, each => each.good) / (SEEDS.length * SECONDS * capacity)
-        kept.push(share)
-        say(`${name}: pool of ${size}, ${holdMs} ms, ${times}x: ${(100 * share).toFixed(1)} %`)
-      }
+  for (const [work, stepsWith] of Object.entries(WORK)) {
+    const name = `${warmUp.times} times as long at first, ${work}`
+    const kept = [4, 10, 40].flatMap(size =>
+      [20, 50, 200].flatMap(holdMs =>
+        [2, 10].flatMap(times => {
+          const capacity = (size / holdMs) * 1000
+          if (times * capacity > MOST_PER_S) return []
+          const steps = (): Step[] => stepsWith({ pool: holdMs })
+          const share = goodputOf({ rate: () => times * capacity, poolSize: size, steps, warmUp }) / capacity
+          say(`${name}: pool of ${size}, ${holdMs} ms, ${times}x: ${percent(share)}`)
+          return [share]
+        }),
+      ),
+    )
+    const losses = [20, 100, 400, 2500].flatMap(waitMs =>
+      [200, 1000, 2500].map(rate => {
+        const loss = lossOf({ rate: () => rate, steps: () => stepsWith({ wait: waitMs }), warmUp })
+        say(`${name}: waits ${waitMs} ms, ${rate}/s: ${inWords(loss)}`)
+        return loss
+      }),
+    )
+    const all = (of: (loss: Loss) => number): number => losses.reduce((sum, each) => sum + of(each), 0)
+    const mean = kept.reduce((sum, share) => sum + share, 0) / kept.length
+    const total = {
+      fewer: all(each => each.fewer),
+      shed: all(each => each.shed),
+      longerMs: all(each => each.longerMs) / losses.length,
     }
+    console.log(`${name}: pools keep ${percent(mean)} on average, ${percent(Math.min(...kept))} at least`)
+    console.log(`${name}: other services have ${inWords(total)}`)
   }
-  for (const waitMs of [20, 100, 400, 2500]) {
-    for (const rate of [200, 1000, 2500]) {
-      const steps = (): Step[] => [{ cpu: CPU_MS }, { wait: waitMs }]
-      const workload: Workload = { rate: () => rate, steps, warmUp }
-      const [bare, ours] = [run(workload, false), run(workload, true)]
-      const less = Math.max(0, total(bare, each => each.inItsTime) - total(ours, each => each.inItsTime))
-      const longer =
-        (total(ours, each => mean(each.latencies)) - total(bare, each => mean(each.latencies))) / SEEDS.length
-      lost += less
-      shed += total(ours, each => each.shed)
-      slower += longer / 12
-      say(`${name}: waits ${waitMs} ms, ${rate}/s: ${less} fewer in time, ${longer.toFixed(1)} ms longer on average`)
-    }
-  }
-  const mean0 = kept.reduce((sum, share) => sum + share, 0) / kept.length
-  console.log(
-    `${name}: pools keep ${(100 * mean0).toFixed(1)} % on average, at least ${(100 * Math.min(...kept)).toFixed(1)} %;` +
-      ` others lose ${lost} answers in time, ${shed} are shed, ${slower.toFixed(1)} ms longer`,
-  )
 }
 
-function mean(values: Float64Array): number {
+interface Loss {
+  readonly fewer: number
+  readonly shed: number
+  readonly longerMs: number
+}
+
+function run(workload: Workload, seed: number, isGuarded: boolean): SimResult {
+  const limiter = isGuarded ? LIMITERS['meltproof'] : undefined
+  return simulate(workload, { seconds: SECONDS + 1, seed, limiter, shedCostMs: 0.03 })
+}
+
+/** Answers in time per second, mean over the seeds. */
+function goodputOf(workload: Workload): number {
+  const all = SEEDS.flatMap(seed => run(workload, seed, true).seconds.slice(0, SECONDS))
+  return all.reduce((sum, { good }) => sum + good, 0) / all.length
+}
+
+/** Of one run, mean over the seeds, compared with the same run without a limiter. */
+function lossOf(workload: Workload): Loss {
+  const pairs = SEEDS.map(seed => [run(workload, seed, false), run(workload, seed, true)] as const)
+  const mean = (of: (bare: SimResult, ours: SimResult) => number): number =>
+    pairs.reduce((sum, [bare, ours]) => sum + of(bare, ours), 0) / pairs.length
+  return {
+    fewer: mean((bare, ours) => bare.inItsTime - ours.inItsTime),
+    shed: mean((_, ours) => ours.shed),
+    longerMs: mean((bare, ours) => meanOf(ours.latencies) - meanOf(bare.latencies)),
+  }
+}
+
+function inWords({ fewer, shed, longerMs }: Loss): string {
+  return `${fewer} fewer answers in time, ${shed} sheds, and answers after ${longerMs.toFixed(1)} ms more`
+}
+
+function meanOf(values: Float64Array): number {
   return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`
+}
+
+function say(line: string): void {
+  if (options.values.list) console.log(line)
 }

@@ -66,8 +66,8 @@ export function whyNotUnit(testFile: string): string | undefined {
 const ON_ONE_NODE: readonly RegExp[] = [
   // Late statements in real databases. The main test of each driver runs on every Node.
   /^databases\/(?:cleanup-|late-queries|recorded|histories\/)/,
-  // Limits that learn from real requests and real origins, errors that meltproof adds, and fairness between clients.
-  /^(?:outbound\/(?:adaptive|without-listener)|server\/(?:client-key|long-requests|random-paths))/,
+  // Limits that learn from real requests and real origins, and fairness between clients.
+  /^(?:outbound\/adaptive|server\/(?:client-key|long-requests|random-paths))/,
   // Output for other programs: HAProxy, Prometheus.
   /^(?:haproxy\/|observe\/(?:exposition|openmetrics|prometheus)\.)/,
   /^fuzz\//,

@@ -67,8 +67,8 @@ const EVIDENCE = [
   ]),
   rule('clear', 'a rise must exceed its noise', [
     COHORTS,
-    'riseMs < standardErrors * Math.sqrt(few.variance + many.variance)',
-    'nowMs < 0',
+    'standardErrors * Math.sqrt(few.variance + many.variance)',
+    '0',
   ]),
   rule('few-contend', 'no limit where few wait for each other', [
     LIMITER,
@@ -81,9 +81,14 @@ const EVIDENCE = [
     'const found = nowMs < 0 ?',
   ]),
   rule('delayed', 'a rise in times must exceed the delay by the loop', [
-    LIMITER,
-    'if (delaysSince < this.#loop.delaysSince)',
-    'if (nowMs < 0)',
+    COHORTS,
+    'const exceedsDelay = riseMs - delayMs > leastMs',
+    'const exceedsDelay = true',
+  ]),
+  rule('delayed-matters', 'a rise in the times of delayed requests must exceed half', [
+    COHORTS,
+    'high.delayedUntilMs > 0 ? MATTERS_IF_DELAYED : matters',
+    'matters',
   ]),
   rule(
     'seen-to-drain',
@@ -506,7 +511,7 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       MOST_DOUBLINGS: [0, 4],
     },
   ],
-  [COHORTS, COHORTS, { LARGEST: [32, 128], LEVELS: [16, 128], FEWEST: [3, 5] }],
+  [COHORTS, COHORTS, { LARGEST: [32, 128], LEVELS: [16, 128], FEWEST: [3, 5], MATTERS_IF_DELAYED: [0.25, 1] }],
   [
     LIMITER,
     LIMITER,

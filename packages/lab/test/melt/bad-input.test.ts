@@ -108,6 +108,14 @@ describe('meltlab melt', { concurrency: 3 }, () => {
     assert.equal(ended.result, undefined)
   })
 
+  test('a command that answers a redirect is measured, and the report says that it was not followed', async () => {
+    const ended = await meltlab(['--quick', '--no-recovery', '--at', '0.1', '--', 'node', app('redirects')])
+    assert.equal(ended.code, 0, ended.stderr)
+    const why = ended.result!.why.filter(reason => /redirect/.test(reason))
+    assert.deepEqual(why, ['GET / is answered 302, and redirects are not followed; measure their target with --path'])
+    assert.equal(ended.result!.certified, false)
+  })
+
   test('a command that dies in the capacity search is reported with its exit code and last output', async () => {
     assertRefused(
       await meltlab(['--quick', '--', 'node', app('dies-under-load'), '500']),

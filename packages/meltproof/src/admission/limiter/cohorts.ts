@@ -5,7 +5,8 @@
  * were. The comparison is made at an age that each request of both cohorts has reached, unless it ended earlier. The
  * mean time in service, cut off at that age, is known although some requests have not ended (restricted mean survival
  * time: Royston and Parmar, BMC Medical Research Methodology 2013). Quick and slow requests may be mixed: paths and
- * statuses play no part. Pure.
+ * statuses play no part. A busy event loop delays requests too; what it delayed is sure evidence only if the rise is
+ * longer than that delay. Pure.
  */
 import { type Answered, Answers } from './answers.ts'
 
@@ -20,6 +21,8 @@ export interface CohortTuning {
   readonly matters: number
   /** A rise is significant if it is at least this many standard errors. */
   readonly standardErrors: number
+  /** False if the event loop only delays the requests, and does not do their work: outbound calls. */
+  readonly limitsByLoop: boolean
 }
 
 export interface Contention {
@@ -35,6 +38,8 @@ export interface Contention {
   readonly rate: number
   /** True after two rises in a row: a single rise may come from a changed mix of requests. */
   readonly isSure: boolean
+  /** False if the delay of the later requests by something else may explain why they took longer. */
+  readonly exceedsDelay: boolean
   /** Serial number of the cohort with few in service, and when its first request arrived, ms. */
   readonly serial: number
   readonly sinceMs: number
@@ -45,8 +50,8 @@ const LARGEST = 64
 const LEVELS = 64
 /** The mean of fewer requests is not used. */
 const FEWEST = 4
-/** A rise in the times of delayed requests must exceed this share: the delay is not exactly equal for all of them. */
-const MATTERS_DELAYED = 1 / 2
+/** If something else delayed the later requests, `matters` is this instead: it does not delay all equally. */
+const MATTERS_IF_DELAYED = 1 / 2
 
 /** One request of a cohort. */
 export interface Ticket {
@@ -68,7 +73,7 @@ class Cohort {
   /** Answers since the first request of the cohort arrived. */
   readonly answers: Answers
   readonly tickets: Ticket[] = []
-  /** Until when something else delayed these requests, ms. */
+  /** Until when something else delayed these requests, ms; 0 if nothing has. */
   delayedUntilMs = 0
   readonly #size: number
   #inService = 0
@@ -163,7 +168,8 @@ export class Cohorts {
 
   /** `inService`: the number in service, including this request. Returns the request's ticket. */
   admitted(nowMs: number, inService: number): Ticket {
-    this.#filling ??= this.#begin(inService)
+    const size = Math.min(LARGEST, Math.max(this.#tuning.cohort, inService >> 1))
+    this.#filling ??= new Cohort(this.#serial++, size, new Answers(this.#answered))
     const ticket = { startedAt: nowMs, tookMs: Number.NaN }
     if (this.#filling.add(ticket, inService)) this.#place(this.#filling)
     return ticket
@@ -172,23 +178,24 @@ export class Cohorts {
   contention(nowMs: number): Contention | undefined {
     let suspicion: Contention | undefined
     for (let high = this.#highest; high > this.#lowest; high--) {
-      if (this.#levels[high] === undefined) continue
+      const last = this.#levels[high]
+      if (last === undefined) continue
       for (let middle = high - 1; middle >= this.#lowest; middle--) {
         const found = this.#between(middle, high, nowMs)
         if (found === undefined) continue
-        suspicion ??= found
-        if (this.#between(middle, high, nowMs, true) === undefined) continue
+        if (suspicion === undefined || found.serial > suspicion.serial) suspicion = found
+        if (!found.exceedsDelay) continue
         for (let low = middle - 1; low >= this.#lowest; low--) {
-          const before = this.#between(low, middle, nowMs, true)
-          if (before !== undefined) return { ...before, isSure: true, rate: rateSince(this.#levels[high]!, nowMs) }
+          const before = this.#between(low, middle, nowMs)
+          if (!before?.exceedsDelay) continue
+          return { ...before, isSure: true, rate: last.answers.count / Math.max(1, nowMs - last.sinceMs) }
         }
       }
     }
     return suspicion
   }
 
-  /** @param withoutDelay whether times must have risen even without a delay by something else */
-  #between(lower: number, higher: number, nowMs: number, withoutDelay = false): Contention | undefined {
+  #between(lower: number, higher: number, nowMs: number): Contention | undefined {
     const { shows, matters, standardErrors, apart } = this.#tuning
     const low = this.#levels[lower]
     const high = this.#levels[higher]
@@ -202,13 +209,15 @@ export class Cohorts {
     // No request can leave before the first service time has passed.
     const pace = left / Math.max(1e-3, nowMs - sinceMs - few.meanMs)
     const aheadMs = (high.meanInService - low.meanInService) / pace
-    // A delay lengthens the times of all requests in service, and shows as a rise only once the lower cohort has left.
-    const delaySince = Math.max(high.sinceMs, sinceMs + few.meanMs)
-    const delayMs = withoutDelay ? Math.max(0, high.delayedUntilMs - delaySince) : 0
-    const riseMs = many.meanMs - few.meanMs - delayMs
-    const leastShare = high.delayedUntilMs > 0 ? MATTERS_DELAYED : matters
-    if (left === 0 || riseMs <= Math.max(shows * aheadMs, leastShare * few.meanMs)) return undefined
-    if (riseMs < standardErrors * Math.sqrt(few.variance + many.variance)) return undefined
+    const riseMs = many.meanMs - few.meanMs
+    const leastShare = high.delayedUntilMs > 0 ? MATTERS_IF_DELAYED : matters
+    const noiseMs = standardErrors * Math.sqrt(few.variance + many.variance)
+    const leastMs = Math.max(shows * aheadMs, leastShare * few.meanMs, noiseMs)
+    if (left === 0 || riseMs <= leastMs) return undefined
+    // What delayed both cohorts lengthened both times; after the lower cohort had left, only that of the higher one.
+    const delayMs = Math.max(0, high.delayedUntilMs - Math.max(high.sinceMs, sinceMs + few.meanMs))
+    const exceedsDelay = riseMs - delayMs > leastMs
+    if (!exceedsDelay && !this.#tuning.limitsByLoop) return undefined
     return {
       most: high.meanInService,
       knee: Math.max(1, high.meanInService - riseMs * pace),
@@ -216,14 +225,10 @@ export class Cohorts {
       ageMs: Math.min(ageMs, many.meanMs),
       rate: 0,
       isSure: false,
+      exceedsDelay,
       serial: low.serial,
       sinceMs,
     }
-  }
-
-  #begin(inService: number): Cohort {
-    const size = Math.min(LARGEST, Math.max(this.#tuning.cohort, inService >> 1))
-    return new Cohort(this.#serial++, size, new Answers(this.#answered))
   }
 
   #place(cohort: Cohort): void {
@@ -233,8 +238,4 @@ export class Cohorts {
     this.#lowest = Math.min(this.#lowest, level)
     this.#highest = Math.max(this.#highest, level)
   }
-}
-
-function rateSince({ answers, sinceMs }: Cohort, nowMs: number): number {
-  return answers.count / Math.max(1, nowMs - sinceMs)
 }

@@ -40,7 +40,7 @@ export class LoopLimit {
   limit: number = Number.POSITIVE_INFINITY
   /** At most this many may be in service while further requests are held back, before there is a limit; else Infinity. */
   hold: number = Number.POSITIVE_INFINITY
-  /** Since when the loop delays requests, ms; Infinity if it does not, or only a few. */
+  /** Since when the loop delays requests, ms; Infinity if it does not, or for too short a time to matter. */
   delaysSince: number = Number.POSITIVE_INFINITY
   /** When {@link judge} is next due, ms. */
   dueAt: number

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { Random } from '../../../sim/random.ts'
 import { Answered } from '../../../src/admission/limiter/answers.ts'
 import { Cohorts, type Contention, type Ticket } from '../../../src/admission/limiter/cohorts.ts'
-import { LIMITER_TUNING } from '../../../src/admission/limiter/tuning.ts'
+import { LIMITER_TUNING, type LimiterTuning } from '../../../src/admission/limiter/tuning.ts'
 
 interface Arrival {
   readonly atMs: number
@@ -25,8 +25,8 @@ interface Found extends Contention {
 class Service extends Cohorts {
   readonly #answered: Answered
 
-  constructor(answered = new Answered()) {
-    super(LIMITER_TUNING, answered)
+  constructor(answered = new Answered(), tuning: LimiterTuning = LIMITER_TUNING) {
+    super(tuning, answered)
     this.#answered = answered
   }
 
@@ -299,10 +299,11 @@ describe('cohorts', () => {
     assert.ok(found.ageMs > 0 && found.ageMs <= 400, `${found.ageMs} ms`)
   })
 
-  it('only suspect a queue if something else delayed the later requests, but compare even later ones with them', () => {
-    // The requests with few in service leave until 200 ms, the last of the others at 600 ms.
+  it('only suspect a queue if a delay may explain the rise, but compare later requests with the delayed ones', () => {
+    // The requests with few in service leave until 200 ms. Of the others one leaves every 10 ms, until 600 ms.
     for (const [sinceMs, untilMs, isSure] of [
       [600, 700, true],
+      [200, 250, true],
       [200, 600, false],
     ] as const) {
       const cohorts = new Service()
@@ -318,19 +319,31 @@ describe('cohorts', () => {
     assert.equal(cohorts.contention(600)?.isSure, true)
   })
 
-  it('find a rise of more than half if something else delayed all of them equally', () => {
-    for (const [tookMs, isFound] of [
-      [140, false],
-      [160, true],
-    ] as const) {
-      const cohorts = new Service()
-      const [low, high] = [1, 10].map(inService => Array.from({ length: 5 }, () => cohorts.admitted(0, inService)))
-      for (const ticket of low!) cohorts.ended(ticket, 100)
-      for (const ticket of high!) cohorts.ended(ticket, tookMs)
-      assert.ok(cohorts.contention(tookMs))
-      cohorts.delayed(0, 90)
-      assert.equal(cohorts.contention(tookMs) !== undefined, isFound, `${tookMs} ms instead of 100`)
-    }
+  /** Of three groups that arrive at once, the second and the third take this much longer than the one before. */
+  function rising(times: number, delayedUntilMs?: number, tuning?: LimiterTuning): boolean | undefined {
+    const cohorts = new Service(new Answered(), tuning)
+    const groups = [1, 10, 20].map(inService => Array.from({ length: 10 }, () => cohorts.admitted(0, inService)))
+    for (const [i, group] of groups.entries()) for (const ticket of group) cohorts.ended(ticket, 100 * times ** i)
+    if (delayedUntilMs !== undefined) cohorts.delayed(0, delayedUntilMs)
+    return cohorts.contention(100 * times ** 2)?.isSure
+  }
+
+  it('find a rise of more than half in requests that were delayed until the first of them left', () => {
+    assert.equal(rising(1.4), true)
+    assert.equal(rising(1.4, 100), false)
+    assert.equal(rising(1.6, 100), true)
+  })
+
+  it('only suspect a queue if the rise is no longer than the delay after the first requests left', () => {
+    assert.equal(rising(2, 110), true)
+    assert.equal(rising(2, 190), false)
+  })
+
+  it('do not even suspect one where the loop only delays: outbound calls', () => {
+    const outbound = { ...LIMITER_TUNING, limitsByLoop: false }
+    assert.equal(rising(2, 110, outbound), true)
+    assert.equal(rising(2, 500), false)
+    assert.equal(rising(2, 500, outbound), undefined)
   })
 
   it('ignore requests that were admitted without a ticket, or before clear()', () => {
