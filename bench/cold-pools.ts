@@ -8,10 +8,14 @@
  *
  *   --list  also prints each service
  */
+import { sumOf } from '../packages/lab/src/load/added.ts'
+import { mean } from '../packages/lab/src/report/number-stats.ts'
+import { goodRate } from '../packages/meltproof/sim/figures.ts'
 import { LIMITERS } from '../packages/meltproof/sim/limiters/all.ts'
 import { type SimResult, simulate } from '../packages/meltproof/sim/service.ts'
 import type { Step, Workload } from '../packages/meltproof/sim/workload.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
+import { percent } from './lib/yardsticks.ts'
 
 const options = scriptOptions(import.meta.filename, {
   seeds: { type: 'string', default: '2' },
@@ -58,14 +62,12 @@ for (const warmUp of WARM_UPS) {
         return loss
       }),
     )
-    const all = (of: (loss: Loss) => number): number => losses.reduce((sum, each) => sum + of(each), 0)
-    const mean = kept.reduce((sum, share) => sum + share, 0) / kept.length
     const total = {
-      fewer: all(each => each.fewer),
-      shed: all(each => each.shed),
-      longerMs: all(each => each.longerMs) / losses.length,
+      fewer: sumOf(losses, each => each.fewer),
+      shed: sumOf(losses, each => each.shed),
+      longerMs: mean(losses.map(each => each.longerMs))!,
     }
-    console.log(`${name}: pools keep ${percent(mean)} on average, ${percent(Math.min(...kept))} at least`)
+    console.log(`${name}: pools keep ${percent(mean(kept)!)} on average, ${percent(Math.min(...kept))} at least`)
     console.log(`${name}: other services have ${inWords(total)}`)
   }
 }
@@ -83,32 +85,22 @@ function run(workload: Workload, seed: number, isGuarded: boolean): SimResult {
 
 /** Answers in time per second, mean over the seeds. */
 function goodputOf(workload: Workload): number {
-  const all = SEEDS.flatMap(seed => run(workload, seed, true).seconds.slice(0, SECONDS))
-  return all.reduce((sum, { good }) => sum + good, 0) / all.length
+  return mean(SEEDS.map(seed => goodRate(run(workload, seed, true), 0, SECONDS)))!
 }
 
 /** Of one run, mean over the seeds, compared with the same run without a limiter. */
 function lossOf(workload: Workload): Loss {
   const pairs = SEEDS.map(seed => [run(workload, seed, false), run(workload, seed, true)] as const)
-  const mean = (of: (bare: SimResult, ours: SimResult) => number): number =>
-    pairs.reduce((sum, [bare, ours]) => sum + of(bare, ours), 0) / pairs.length
+  const latencyMs = ({ latencies }: SimResult): number => mean([...latencies]) ?? 0
   return {
-    fewer: mean((bare, ours) => bare.inItsTime - ours.inItsTime),
-    shed: mean((_, ours) => ours.shed),
-    longerMs: mean((bare, ours) => meanOf(ours.latencies) - meanOf(bare.latencies)),
+    fewer: mean(pairs.map(([bare, ours]) => bare.inItsTime - ours.inItsTime))!,
+    shed: mean(pairs.map(([, ours]) => ours.shed))!,
+    longerMs: mean(pairs.map(([bare, ours]) => latencyMs(ours) - latencyMs(bare)))!,
   }
 }
 
 function inWords({ fewer, shed, longerMs }: Loss): string {
   return `${fewer} fewer answers in time, ${shed} sheds, and answers after ${longerMs.toFixed(1)} ms more`
-}
-
-function meanOf(values: Float64Array): number {
-  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
-}
-
-function percent(share: number): string {
-  return `${(100 * share).toFixed(1)} %`
 }
 
 function say(line: string): void {

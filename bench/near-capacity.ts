@@ -13,6 +13,7 @@ import { type SimResult, simulate } from '../packages/meltproof/sim/service.ts'
 import type { Step, Workload } from '../packages/meltproof/sim/workload.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { quantile } from './lib/quantile.ts'
+import { percent } from './lib/yardsticks.ts'
 
 const options = scriptOptions(import.meta.filename, {
   seeds: { type: 'string', default: '3' },
@@ -44,7 +45,6 @@ const KINDS: Readonly<Record<string, Kind>> = {
 }
 const TIMES = [0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.5]
 
-const percent = (share: number): string => `${(100 * share).toFixed(1)} %`
 const rows: string[][] = []
 for (const [name, { capacity, of }] of Object.entries(KINDS)) {
   for (const state of ['warm', 'cold']) {

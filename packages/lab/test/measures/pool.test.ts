@@ -6,12 +6,12 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import net from 'node:net'
 import path from 'node:path'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { allowedCores, type Cores, coresOf, pinned } from '../../src/launch/core-pinning.ts'
 import { freePort } from '../../src/launch/free-port.ts'
+import { accepts } from '../../src/load/target.ts'
 import { watchForeign } from '../../src/processes/foreign-cpu.ts'
 import { onAQuietMachine } from '../quiet-machine.ts'
 import { cli } from '../run-cli.ts'
@@ -35,7 +35,7 @@ async function kept(arm: string, { server, lab }: Cores): Promise<number> {
   const exited = once(app, 'exit')
   try {
     // A connection without a request leaves the app cold.
-    while (!(await accepts(port))) {
+    while (!(await accepts('127.0.0.1', port, 1000))) {
       assert.equal(app.exitCode, null, `the app ${arm} has exited`)
       await setTimeout(50)
     }
@@ -50,18 +50,6 @@ async function kept(arm: string, { server, lab }: Cores): Promise<number> {
   } finally {
     app.kill()
     await exited
-  }
-}
-
-async function accepts(port: number): Promise<boolean> {
-  const socket = net.connect(port, '127.0.0.1')
-  try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    return false
-  } finally {
-    socket.destroy()
   }
 }
 

@@ -80,9 +80,9 @@ class Cohort {
   /** The times once every request has left; stored, because all cohorts are compared every few milliseconds. */
   #final: Times | undefined
 
-  constructor(serial: number, size: number, answers: Answers) {
+  constructor(serial: number, fewest: number, inService: number, answers: Answers) {
     this.serial = serial
-    this.#size = size
+    this.#size = Math.min(LARGEST, Math.max(fewest, inService >> 1))
     this.answers = answers
   }
 
@@ -168,8 +168,7 @@ export class Cohorts {
 
   /** `inService`: the number in service, including this request. Returns the request's ticket. */
   admitted(nowMs: number, inService: number): Ticket {
-    const size = Math.min(LARGEST, Math.max(this.#tuning.cohort, inService >> 1))
-    this.#filling ??= new Cohort(this.#serial++, size, new Answers(this.#answered))
+    this.#filling ??= new Cohort(this.#serial++, this.#tuning.cohort, inService, new Answers(this.#answered))
     const ticket = { startedAt: nowMs, tookMs: Number.NaN }
     if (this.#filling.add(ticket, inService)) this.#place(this.#filling)
     return ticket
@@ -178,8 +177,8 @@ export class Cohorts {
   contention(nowMs: number): Contention | undefined {
     let suspicion: Contention | undefined
     for (let high = this.#highest; high > this.#lowest; high--) {
-      const last = this.#levels[high]
-      if (last === undefined) continue
+      const latest = this.#levels[high]
+      if (latest === undefined) continue
       for (let middle = high - 1; middle >= this.#lowest; middle--) {
         const found = this.#between(middle, high, nowMs)
         if (found === undefined) continue
@@ -188,7 +187,7 @@ export class Cohorts {
         for (let low = middle - 1; low >= this.#lowest; low--) {
           const before = this.#between(low, middle, nowMs)
           if (!before?.exceedsDelay) continue
-          return { ...before, isSure: true, rate: last.answers.count / Math.max(1, nowMs - last.sinceMs) }
+          return { ...before, isSure: true, rate: latest.answers.count / Math.max(1, nowMs - latest.sinceMs) }
         }
       }
     }

@@ -93,6 +93,7 @@ export class ConcurrencyLimiter implements Limiter {
   #holdsUntil = 0
   /** Serial number of the last suspected cohort. */
   #suspected = -1
+
   /** Maximum departures per ms, and the service time of these requests while few are in service, ms. */
   #rate = 0
   #aloneMs = 0
