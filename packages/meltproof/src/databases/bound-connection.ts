@@ -55,7 +55,8 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   #untidy = false
   /** Why the connection is closed when it returns to the pool. */
   #unfit: Error | undefined
-  #discarded: MeltproofError | undefined
+  /** Once meltproof has closed the connection: the error of everything that waits or is sent on it. */
+  protected discarded: MeltproofError | undefined
   #stopReplacing: (() => boolean) | undefined
 
   constructor(database: Database, queryMs: number) {
@@ -71,13 +72,9 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   protected abstract askTransaction(done: () => void): void
   protected abstract close(): void
 
-  protected get closed(): boolean {
-    return this.#discarded !== undefined
-  }
-
   /** Returns an error if the statement must not be sent. Called when the app sends it, and when its turn comes. */
   protected refusal(text: string): Error | undefined {
-    if (this.#discarded !== undefined) return this.#discarded
+    if (this.discarded !== undefined) return this.discarded
     if (this.#broken === undefined || rollsBack(text) || tidiesSession(text)) return undefined
     // The statement may be cleanup that meltproof does not recognise.
     if (mayChangeSession(text) && !cleansUp(text)) this.#untidy = true
@@ -99,7 +96,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     if (!(budget instanceof Budget)) return budget
     const waited = this.#waited
     this.#waited = undefined
-    // The call began with the wait for the connection and is sent only now, so it includes the time since the loan.
+    // The call began when the app asked for the connection, and includes the time until the app sent this query.
     waited?.sent()
     return new Statement(text, within, budget, hasGrace, waited ?? Call.database(kind, where, 'query'))
   }
@@ -213,7 +210,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#broken = undefined
     this.#brokenTimer?.cancel()
     if (this.#untidy)
-      this.#leftOver('a cleanup statement was not run in a transaction of which a statement was cancelled', reason)
+      this.#leftOver('its session was changed, or not cleaned up, in a transaction with a cancelled statement', reason)
     this.#untidy = false
   }
 
@@ -226,9 +223,10 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     })
   }
 
-  /** The session may have changed in an unknown way, so the connection must not be reused. */
+  /** The session may have changed in an unknown way, so the connection must not be reused after its transaction. */
   #leftOver(why: string, reason: Error): void {
-    if (this.#pool === undefined) this.#giveUp(why, reason)
+    if (this.#broken !== undefined) this.#untidy = true
+    else if (this.#pool === undefined) this.#giveUp(why, reason)
     else this.#unfit ??= reason
   }
 
@@ -250,7 +248,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#recovery = undefined
     this.#stopReplacing?.()
     if (this.inTransaction()) this.#break(reason)
-    else if (!failed && mayChangeSession(text))
+    if (mayChangeSession(text, failed))
       this.#leftOver('a query that had already failed for its caller changed the session', reason)
     if (this.#released) this.#returnToPool()
   }
@@ -264,13 +262,13 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   }
 
   #discard(why: string, cause: Error | undefined): void {
-    if (this.#discarded !== undefined) return
+    if (this.discarded !== undefined) return
     const error = new MeltproofError(
       'MELTPROOF_CLIENT_DISCARDED',
       `This ${this.#database.name} connection was closed, because ${why}. Release it (the pool opens a new one), or connect again.`,
       { cause },
     )
-    this.#discarded = error
+    this.discarded = error
     this.#recovery?.stop()
     this.#recovery = undefined
     this.#brokenTimer?.cancel()
@@ -303,7 +301,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   #release(error: unknown): void {
     this.#released = true
     const late = error === this.#reason || error instanceof DeadlineExceededError
-    if (error && !late && this.#discarded === undefined) this.#giveBack(error)
+    if (error && !late && this.discarded === undefined) this.#giveBack(error)
     else {
       if (error) this.#spoil(error as Error)
       // If the deadline has passed, its exception may have kept the app from ending a transaction.
@@ -316,7 +314,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   /** Waits until the server has finished all statements. */
   #returnToPool(): void {
     if (this.#recovery !== undefined || this.#open.size > 0) return
-    const unfit = this.#discarded ?? this.#unfit
+    const unfit = this.discarded ?? this.#unfit
     if (unfit !== undefined || !this.#inDoubt) {
       this.#giveBack(unfit)
       return

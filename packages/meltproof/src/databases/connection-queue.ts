@@ -75,13 +75,15 @@ export class ConnectionQueue<Connection> {
   }
 
   #askOne(): void {
-    this.#asked++
-    this.#source.connect(this.#arrived)
+    const asker = this.#waiters[this.#asked++]
+    this.#source.connect((error, connection) => this.#arrived(asker, error, connection))
   }
 
-  readonly #arrived = (error: Error | undefined | null, connection?: Connection): void => {
+  /** An error goes to the caller for whom the connection was requested: a pool with a full queue rejects the newest. */
+  #arrived(asker: Waiter<Connection> | undefined, error: Error | undefined | null, connection?: Connection): void {
     this.#asked--
-    const waiter = error || !this.#newestFirst ? this.#waiters.shift() : this.#waiters.pop()
+    const at = error ? Math.max(0, this.#waiters.indexOf(asker!)) : this.#newestFirst ? -1 : 0
+    const [waiter] = this.#waiters.splice(at, 1)
     if (this.#waiters.length === 0) this.#newestFirst = false
     if (waiter === undefined) {
       if (!error && connection !== undefined) this.#source.giveBack(connection)

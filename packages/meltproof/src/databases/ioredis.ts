@@ -53,7 +53,8 @@ function waitsOnPurpose(name: string, args: readonly unknown[]): boolean {
 
 function patch(redis: Redis, commandMs: number): void {
   const original = redis.sendCommand
-  const seen = new WeakSet<Command>()
+  /** Commands that have passed here. A wait that can be ended has an answer to CLIENT ID, and another when resent. */
+  const seen = new WeakMap<Command, Promise<unknown> | undefined>()
   /** Commands that are not sent any more, because their callers got an error. */
   const givenUp = new WeakSet<Command>()
   /**
@@ -104,13 +105,13 @@ function patch(redis: Redis, commandMs: number): void {
   }
 
   /** Requests the id of this connection, with which another connection can unblock the command that follows. */
-  const idBefore = (command: Command): Promise<unknown> | undefined => {
+  const askId = (command: Command): void => {
     // Inside a MULTI no command waits, and the request for the id would become part of the transaction.
-    if (state.isIn('multi')) return undefined
+    if (state.isIn('multi')) return
     const question = new (command.constructor as new (name: string, args: string[]) => Command)('client', ['ID'])
+    seen.set(question, undefined).set(command, question.promise)
     original.call(redis, question)
     question.promise.catch(() => {})
-    return question.promise
   }
 
   redis.sendCommand = (command, stream, ...rest) => {
@@ -119,8 +120,9 @@ function patch(redis: Redis, commandMs: number): void {
     // ioredis passes a waiting command here again when the connection becomes ready.
     if (givenUp.has(command) && stream === undefined) return command.promise
     const isHandshake = redis.status === 'connect' && stream === undefined && HANDSHAKE.has(name)
+    if (seen.get(command) !== undefined) askId(command)
     if (seen.has(command) || isHandshake) return send()
-    seen.add(command)
+    seen.set(command, undefined)
     const waits = waitsOnPurpose(name, command.args)
     // QUIT is sent even if its caller got an error; otherwise the client would stay connected, or reconnect.
     const isKept = name === 'quit' && stream === undefined
@@ -140,18 +142,16 @@ function patch(redis: Redis, commandMs: number): void {
       return command.promise
     }
     const waitsForData = waits && !LISTENING.has(name)
-    const canBeUnblocked = waitsForData && !isCluster && stream === undefined
-    const id = canBeUnblocked && parent !== undefined ? idBefore(command) : undefined
+    if (waitsForData && !isCluster && stream === undefined && parent !== undefined) askId(command)
     const giveUp = (reason: Error): void => {
       // A command that was sent to a cluster keeps waiting: if meltproof gave it up, the next job would be lost.
       if (waitsForData && isCluster && redis.status === 'ready') return
       if (!isKept) givenUp.add(command)
-      if (waits && redis.status === 'ready' && !isCluster) {
-        endWait(command, id, reason)
-        return
+      if (waits && redis.status === 'ready' && !isCluster) endWait(command, seen.get(command), reason)
+      else {
+        state.late(name, reason)
+        command.reject(reason)
       }
-      state.late(name, reason)
-      command.reject(reason)
     }
     budget.onEnd(giveUp)
     const { host, port, db } = redis.options

@@ -13,22 +13,16 @@ import { Statement } from './statement.ts'
 
 /** SERVER_STATUS_IN_TRANS of the protocol. */
 const IN_TRANSACTION = 1
+const ER_QUERY_INTERRUPTED = 1317
 
 type OnResult = NonNullable<Command['onResult']>
 
-interface Prepared {
-  readonly query: unknown
-  hasFailed: boolean
-  /** True if the callback of its execute() has got an error of meltproof. */
-  isTold: boolean
-}
-
 export class MysqlConnection extends BoundConnection<PooledConnection> {
   readonly #connection: Connection
-  #add: Connection['addCommand']
+  readonly #add: Connection['addCommand']
   /** The last PREPARE: execute() adds one just before its EXECUTE. */
-  #prepared: Prepared | undefined
-  /** True if a transaction is open, as meltproof's last round trip reported. */
+  #prepare: Command | undefined
+  /** True if a transaction is open, as meltproof's last round trip reported, or if that failed. */
   #inTransaction = false
 
   constructor(connection: Connection, queryMs: number) {
@@ -42,17 +36,12 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     const text = command.sql ?? command.statement?.query
     // A handshake or a ping is not a query.
     if (typeof text !== 'string') {
-      this.#prepared = typeof command.query === 'string' ? this.#watchPrepare(command) : undefined
+      this.#prepare = typeof command.query === 'string' ? command : undefined
       return this.#send(command)
     }
-    const prepared = this.#takePrepared(command)
-    const { onResult } = command
+    const prepare = this.#takePrepare(command)
     const refused = this.refusal(text)
-    if (refused !== undefined && this.closed) {
-      if (typeof onResult === 'function' && prepared?.hasFailed !== true) tellOnce(onResult, refused, prepared)
-      return command
-    }
-    const { start } = command
+    const { start, onResult } = command
     command.start = (...args) => {
       const error = this.refusal(text)
       if (error === undefined) return start!.apply(command, args)
@@ -62,11 +51,11 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     }
     if (refused !== undefined || typeof onResult !== 'function') return this.#send(command)
     const statement = this.open(text)
-    if (statement instanceof Statement) this.#bind(statement, command, AsyncLocalStorage.bind(onResult), prepared)
+    if (statement instanceof Statement) this.#bind(statement, command, AsyncLocalStorage.bind(onResult), prepare)
     else {
       // Without a callback mysql2 would report the loss of the connection as an 'error' of the connection.
       command.onResult = nothing
-      tellOnce(onResult, statement, prepared)
+      tellOnce(onResult, statement, prepare)
       // The command still goes through the queue, because a pool waits for its end.
       this.#passOver(command, text, statement)
     }
@@ -74,46 +63,37 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
   }
 
   #send(command: Command): Command {
-    return this.#add.call(this.#connection, command)
+    if (this.discarded === undefined) return this.#add.call(this.#connection, command)
+    nextTick(refuse, command, this.discarded)
+    return command
   }
 
-  /** A PREPARE that fails calls the callback of its execute(), which may have got an error of meltproof before. */
-  #watchPrepare(command: Command): Prepared {
-    const prepared: Prepared = { query: command.query, hasFailed: false, isTold: false }
-    const { onResult } = command
-    command.onResult = (error, ...results) => {
-      prepared.hasFailed = Boolean(error)
-      if (!error || !prepared.isTold) onResult?.(error, ...results)
+  /** Returns the PREPARE of an EXECUTE. If it fails, mysql2 gives its error to the caller of the EXECUTE. */
+  #takePrepare(command: Command): Command | undefined {
+    const prepare = this.#prepare
+    this.#prepare = undefined
+    if (!('statement' in command) || command.statement !== undefined || command.sql !== prepare?.query) return undefined
+    const { onResult } = prepare!
+    prepare!.onResult = (error, ...results) => {
+      // When the connection is closed, the EXECUTE has an error of its own.
+      if (this.discarded === undefined) onResult?.(error, ...results)
     }
-    return prepared
+    return prepare
   }
 
-  #takePrepared(command: Command): Prepared | undefined {
-    const prepared = this.#prepared
-    this.#prepared = undefined
-    const isExecute = 'statement' in command && command.statement === undefined && command.sql === prepared?.query
-    return isExecute ? prepared : undefined
-  }
-
-  #bind(statement: Statement, command: Command, tell: OnResult, prepared: Prepared | undefined): void {
-    let running = false
-    const { start } = command
-    command.start = (...args) => {
-      running = true
-      return start!.apply(command, args)
-    }
+  #bind(statement: Statement, command: Command, tell: OnResult, prepare: Command | undefined): void {
     command.onResult = (error, ...results) => {
       if (error) this.over(statement, error)
       tell(error, ...results)
     }
     command.once?.('end', () => this.over(statement))
     this.watch(statement, {
-      isRunning: () => running,
+      isRunning: () => Boolean(command.next),
       tell: error => {
         command.onResult = late => {
           if (late) this.over(statement, late)
         }
-        tellOnce(tell, error, prepared)
+        tellOnce(tell, error, prepare)
       },
       drop: reason => this.#passOver(command, statement.text, reason),
       blockQueue: recovery => this.#blockQueue(statement, command, recovery),
@@ -130,6 +110,8 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
 
   #blockQueue(statement: Statement, command: Command, recovery: Recovery): Probe {
     const { execute } = command
+    // If it fired, it would be taken for the loss of the connection.
+    clearTimeout(command.queryTimeout)
     let startProbe: (() => void) | undefined
     let executing = false
     command.onResult = error => {
@@ -153,22 +135,22 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
 
   /**
    * Returns an execute() that sends an empty statement to learn whether a transaction is open. A KILL QUERY that
-   * arrives late hits that statement, which is then repeated.
+   * arrives late hits that statement, which is then repeated. After another error a transaction may be open.
    */
   #roundTrip(done: () => void): NonNullable<Command['execute']> {
     let probe: Command | undefined
-    let failed = false
+    let attempts = 3
+    let again = true
     return (packet, connection) => {
-      const over = probe?.execute?.(packet, connection)
-      if (over === false) return false
-      if (probe === undefined || failed) {
-        failed = false
+      if (probe?.execute?.(packet, connection) === false) return false
+      if (again && attempts-- > 0) {
+        again = false
+        this.#inTransaction = true
         probe = nothingFrom(connection, error => {
-          failed = Boolean(error)
+          again = error?.errno === ER_QUERY_INTERRUPTED
         })
         probe.once?.('result', ok => {
-          this.#inTransaction =
-            (Number((ok as { serverStatus?: unknown } | undefined)?.serverStatus) & IN_TRANSACTION) !== 0
+          this.#inTransaction = (Number(ok?.serverStatus) & IN_TRANSACTION) !== 0
         })
         probe.execute?.(undefined, connection)
         return false
@@ -187,15 +169,10 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
   }
 
   protected askTransaction(done: () => void): void {
-    let asked = false
-    const answered = (): void => {
-      if (!asked) done()
-      asked = true
-    }
     const question = nothingFrom(this.#connection, error => {
-      if (error) answered()
+      if (error) done()
     })
-    question.execute = this.#roundTrip(answered)
+    question.execute = this.#roundTrip(done)
     this.#send(question)
   }
 
@@ -203,18 +180,36 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     const connection = this.#connection
     connection.destroy()
     // destroy() has replaced addCommand() with a method whose error says less than that of meltproof.
-    this.#add = connection.addCommand
     connection.addCommand = this.#bounded
+    // mysql2 gives no answer to the commands of a connection that it has closed itself.
+    const { _commands: queue } = connection
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) nextTick(refuse, next, this.discarded)
+    nextTick(() => {
+      const { _command: running, threadId } = connection
+      // Without a thread id it is the handshake, which has no caller.
+      if (running && typeof threadId === 'number') refuse(running, this.discarded!)
+    })
   }
 }
 
 /** A statement that does nothing, for the round trip. */
-function nothingFrom(connection: Connection, answered: (error: Error | null) => void): Command {
+function nothingFrom(connection: Connection, answered: (error: { errno?: number } | null) => void): Command {
   return connection.constructor.createQuery('DO 0', answered, undefined, connection.config)
 }
 
-function tellOnce(onResult: OnResult, error: Error, prepared: Prepared | undefined): void {
-  if (prepared !== undefined) prepared.isTold = true
+/** Ends a command that waits for an answer of a closed connection. */
+function refuse(command: Command, error: Error): void {
+  const { onResult } = command
+  command.onResult = nothing
+  command.execute = () => false
+  if (typeof onResult === 'function') onResult(command.constructor.name === 'Quit' ? null : error)
+  else if (command.listenerCount?.('error')) command.emit?.('error', error)
+  command.emit?.('end')
+}
+
+/** The caller of an execute() gets only this error, and not also that of its PREPARE. */
+function tellOnce(onResult: OnResult, error: Error, prepare: Command | undefined): void {
+  if (prepare !== undefined) prepare.onResult = nothing
   nextTick(onResult, error)
 }
 

@@ -13,8 +13,13 @@ export interface Command {
   start?: (...args: unknown[]) => unknown
   /** Called first without a packet, then with each packet of the answer. Returns true when the command is over. */
   execute?: (packet: unknown, connection: Connection) => boolean
-  once?: (event: 'end' | 'result', listener: (result?: unknown) => void) => unknown
+  once?: (event: 'end' | 'result', listener: (result?: { readonly serverStatus?: number }) => void) => unknown
   emit?: (event: 'end' | 'error', error?: Error) => unknown
+  listenerCount?: (event: 'error') => number
+  /** What handles the next packet of the answer. Not set before the command is sent. */
+  readonly next?: unknown
+  /** The timer of mysql2's option `timeout`. */
+  readonly queryTimeout?: NodeJS.Timeout
 }
 
 export interface Connection {
@@ -24,6 +29,8 @@ export interface Connection {
   query(sql: string, callback: (error: Error | null, result?: unknown) => void): unknown
   on(event: string, listener: (error?: Error & { fatal?: boolean }) => void): unknown
   readonly threadId?: number | null
+  readonly _command?: Command | null
+  readonly _commands: { shift(): Command | undefined }
   readonly stream: Pick<Socket, 'localPort' | 'remoteAddress' | 'remotePort'>
   /** `stream` is the app's own: a stream, or a function that opens one. */
   readonly config: DatabaseAddress & { readonly stream?: unknown; readonly socketPath?: unknown }

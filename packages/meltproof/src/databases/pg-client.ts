@@ -42,7 +42,10 @@ export class BoundClient extends BoundConnection<PgClient> {
     if (refused !== undefined) return this.#fail(refused, done)
     const statement = this.open(text)
     if (!(statement instanceof Statement)) {
-      this.#send(passedOverEntry(() => this.passedOver(text, statement)))
+      const passOver = (): void => this.passedOver(text, statement)
+      // In pipeline mode pg accepts no entries.
+      if (this.#client.pipeline === true) passOver()
+      else this.#send(passedOverEntry(passOver))
       return this.#fail(statement, done)
     }
     const { queue, sent } = linesOf(this.#client)

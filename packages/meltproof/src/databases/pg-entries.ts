@@ -30,7 +30,7 @@ export function passedOverEntry(onTurn: () => void, onEnd: () => void = ignore):
   }
 }
 
-/** Follows an overdue query as an entry that blocks the queue until the recovery is over. */
+/** Waits in pg's queue behind an overdue query, and blocks the queue until the connection can be used again. */
 export class PgGate implements PgQuery {
   readonly #recovery: Recovery
   #connection: PgConnection | undefined

@@ -17,7 +17,7 @@ export function unblocking(redis: Redis, command: Command, id: Promise<unknown>,
       const { message = '' } = (error ?? {}) as Partial<Error>
       reject.call(command, message.startsWith('UNBLOCKED ') ? reason : error)
     }
-    const other = redis.duplicate({ retryStrategy: () => null, maxRetriesPerRequest: 0, enableReadyCheck: false })
+    const other = redis.duplicate({ retryStrategy: () => null, enableReadyCheck: false, enableOfflineQueue: true })
     other.on('error', () => {})
     other.on('connect', () => other.stream?.unref?.())
     let ended = false

@@ -12,7 +12,8 @@ const CLEANS_UP =
 const TIDIES = /^(?:reset|set(?![^;]*\bautocommit\b)|unlisten|discard|deallocate|close|drop\s+temporary)\b/i
 const UNLOCKS = /\b(?:pg_advisory_unlock\w*|release_lock|release_all_locks|set_config)\s*\(/i
 const WORKS_ON_DATA = /^(?:select|insert|update|delete|with|values|table|merge|replace|begin|start\s+transaction)\b/i
-const KEEPS_IN_SESSION = /\b(?:pg_(?:try_)?advisory_lock\w*|get_lock|set_config)\s*\(/i
+const SETS = /\bset_config\s*\(/i
+const LOCKS = /\b(?:pg_(?:try_)?advisory_lock\w*|get_lock)\s*\(/i
 
 function essence(text: string): string {
   return text.slice(BEFORE.exec(text)?.[0].length ?? 0).slice(0, READ_CHARACTERS)
@@ -43,10 +44,13 @@ export function tidiesSession(text: string): boolean {
   return TIDIES.test(statement) || UNLOCKS.test(statement)
 }
 
-/** True if the statement may leave something (a setting, a lock, a table) in the session after its transaction. */
-export function mayChangeSession(text: string): boolean {
+/**
+ * True if the statement may leave something (a setting, a lock, a table) in the session after its transaction. A
+ * statement that failed may have taken a lock before.
+ */
+export function mayChangeSession(text: string, failed = false): boolean {
   const statement = essence(text)
-  return !WORKS_ON_DATA.test(statement) || KEEPS_IN_SESSION.test(statement)
+  return LOCKS.test(statement) || (!failed && (!WORKS_ON_DATA.test(statement) || SETS.test(statement)))
 }
 
 /** The first word of a statement, for messages. The rest may be secret. */

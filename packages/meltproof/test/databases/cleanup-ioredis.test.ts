@@ -321,6 +321,70 @@ test('a late BLPOP keeps its connection', { skip }, () =>
   }),
 )
 
+test('a late BLPOP of a client without an offline queue keeps its connection', { skip }, () =>
+  withRedis(bound, async redis => {
+    const hurried = bound(redis.duplicate({ enableOfflineQueue: false }))
+    hurried.on('error', () => {})
+    try {
+      await once(hurried, 'ready')
+      const id = await hurried.client('ID')
+      const late = await rejection(within(DEADLINE_MS, () => hurried.blpop('empty', 0)))
+      assert.ok(late instanceof DeadlineExceededError)
+      await until('it waits no more', async () => (await clientsThatWait()) === 0)
+      assert.equal(await hurried.client('ID'), id)
+    } finally {
+      hurried.disconnect()
+    }
+  }),
+)
+
+test('a BLPOP that is resent to a restarted server is ended there, and no other client is unblocked', {
+  skip,
+  timeout: 60_000,
+}, async () => {
+  const own = await startRedis()
+  const clients: Redis[] = []
+  const connected = async (options = {}): Promise<{ client: Redis; id: number }> => {
+    const client = new Redis({ port: own.port, host: '127.0.0.1', ...options })
+    client.on('error', () => {})
+    clients.push(client)
+    return { client, id: Number(await client.client('ID')) }
+  }
+  const waitingOf = async (client: Redis): Promise<number> =>
+    Number(/blocked_clients:(\d+)/.exec(await client.info('clients'))?.[1])
+  try {
+    // After the restart, the ids begin at 1 again.
+    for (let i = 0; i < 30; i++) (await connected()).client.disconnect()
+    const { client, id: oldId } = await connected()
+    bound(client)
+    const restarter = (await connected({ retryStrategy: () => null })).client
+    const controller = new AbortController()
+    const left = within(60_000, () => client.blpop('jobs', 0), { signal: controller.signal })
+    await until('it waits', async () => (await waitingOf(restarter)) === 1)
+    const reconnected = once(client, 'ready')
+    await restarter.call('DEBUG', 'RESTART').catch(() => {})
+    await reconnected
+    const observer = (await connected()).client
+    await until('it waits again', async () => (await waitingOf(observer)) === 1)
+    let other = await connected()
+    while (other.id < oldId) other = await connected()
+    assert.equal(other.id, oldId)
+    const pop = other.client.blpop('others', 0)
+    // Reported when it is awaited.
+    pop.catch(() => {})
+    await until('both wait', async () => (await waitingOf(observer)) === 2)
+    controller.abort(new Error('the client has left'))
+    assert.equal(((await rejection(left)) as Error).message, 'the client has left')
+    const id = Number(await client.client('ID'))
+    assert.ok(id < oldId, 'it is still connected')
+    await observer.rpush('others', 'job')
+    assert.deepEqual(await pop, ['others', 'job'])
+  } finally {
+    for (const client of clients) client.disconnect()
+    await own.stop()
+  }
+})
+
 test('without permission for CLIENT UNBLOCK, the connection of a late BLPOP is closed', { skip }, () =>
   withRedis(bound, async redis => {
     await watcher.call('ACL', 'SETUSER', 'limited', 'on', 'nopass', '~*', '&*', '+@all', '-client|unblock')

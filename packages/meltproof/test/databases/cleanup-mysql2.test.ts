@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Connection as CallbackConnection } from 'mysql2'
 import mysql, { type Connection, type Pool, type PoolOptions } from 'mysql2/promise'
 import { bound } from '../../src/databases/mysql2.ts'
 import { DeadlineExceededError, within } from '../../src/deadline/index.ts'
@@ -355,5 +356,47 @@ test("after the grace period a query is refused, whatever value the reason of th
     await ended.promise
     assert.equal(((await refused) as Error).cause, 'left')
     assert.equal(await one(connection, 'select 3'), 3)
+  }),
+)
+
+test('a lock that a killed query took in a transaction: bound closes the connection after ROLLBACK, bare keeps the lock', {
+  skip,
+  timeout: 20_000,
+}, async () => {
+  const holder = (): Promise<unknown> => one(watcher, "select is_used_lock('left')")
+  const sql = "select get_lock('left', 0), sleep(30)"
+  await withConnection(
+    client => client,
+    async connection => {
+      await connection.beginTransaction()
+      const killed = connection.query(sql).catch(() => {})
+      while ((await holder()) === null) await sleep(25)
+      await watcher.query(`KILL QUERY ${connection.threadId}`)
+      await killed
+      await connection.rollback()
+      assert.equal(await holder(), connection.threadId)
+    },
+  )
+  while ((await holder()) !== null) await sleep(25)
+  await withConnection(bound, async connection => {
+    await connection.beginTransaction()
+    assert.ok((await rejection(within(DEADLINE_MS, () => connection.query(sql)))) instanceof DeadlineExceededError)
+    await connection.rollback()
+    while ((await holder()) !== null) await sleep(25)
+    assert.equal(codeOf(await rejection(connection.query('select 1'))), 'MELTPROOF_CLIENT_DISCARDED')
+  })
+})
+
+test('a callback of a ROLLBACK after which the connection is closed is called once', { skip }, () =>
+  withConnection(bound, async connection => {
+    await connection.beginTransaction()
+    await rejection(within(DEADLINE_MS, () => connection.query("select get_lock('left', 0), sleep(30)")))
+    const { connection: core } = connection as unknown as { connection: CallbackConnection }
+    const answers: unknown[] = []
+    core.rollback(error => answers.push(error))
+    const next = await rejection(connection.query('select 1'))
+    assert.equal(codeOf(next), 'MELTPROOF_CLIENT_DISCARDED')
+    await sleep(50)
+    assert.deepEqual(answers, [null])
   }),
 )

@@ -542,3 +542,69 @@ test('with two copies of meltproof, the second leaves alone what the first has b
     assert.equal((await pool.query('select 1 as n')).rows[0].n, 1)
   })
 })
+
+const TAKES_LOCK = 'select pg_try_advisory_lock(5), pg_sleep(30)'
+async function locks(): Promise<number> {
+  const { rows } = await watcher.query("select 1 from pg_locks where locktype = 'advisory' and objid = 5")
+  return rows.length
+}
+
+test('a lock that a cancelled query took in a transaction: bound closes the client after ROLLBACK, bare keeps the lock', async () => {
+  await withClient(
+    client => client,
+    async client => {
+      const pid = await pidOf(client)
+      await client.query('BEGIN')
+      const cancelled = rejection(client.query(TAKES_LOCK))
+      await until('it holds the lock', async () => (await locks()) === 1)
+      await watcher.query('select pg_cancel_backend($1)', [pid])
+      assert.match(String(await cancelled), /canceling statement due to user request/)
+      await client.query('ROLLBACK')
+      assert.equal(await locks(), 1)
+    },
+  )
+  await until('it is free', async () => (await locks()) === 0)
+  await withClient(bound, async client => {
+    await client.query('BEGIN')
+    await rejection(within(DEADLINE_MS, () => client.query(TAKES_LOCK)))
+    await client.query('ROLLBACK')
+    assert.equal(codeOf(await rejection(client.query('select 1'))), 'MELTPROOF_CLIENT_DISCARDED')
+    await until('it is free', async () => (await locks()) === 0)
+  })
+})
+
+test('a pool: the connection of a cancelled pool.query() that may have taken a lock is closed', () =>
+  withPool(bound, async pool => {
+    const pid = await pidOf(pool)
+    await rejection(within(DEADLINE_MS, () => pool.query(TAKES_LOCK)))
+    assert.notEqual(await pidOf(pool), pid)
+    await until('it is free', async () => (await locks()) === 0)
+  }))
+
+test('pipeline mode: a query refused after the grace period breaks its transaction, and query_timeout does not end the client', async () => {
+  const client = bound(new pg.Client({ ...config(), pipeline: true, query_timeout: 500 }))
+  client.on('error', () => {})
+  await client.connect()
+  const controller = new AbortController()
+  const ended = Promise.withResolvers<unknown>()
+  const work = within(
+    60_000,
+    async () => {
+      await client.query('BEGIN')
+      await client.query('INSERT INTO written VALUES (1)')
+      controller.abort(new Error('the client has left'))
+      await client.query('select 1') // starts the grace period
+      await sleep(2500) // stalls of a busy machine extend limits
+      ended.resolve(await rejection(client.query('INSERT INTO written VALUES (2)')))
+    },
+    { signal: controller.signal },
+  )
+  await rejection(work)
+  assert.equal(((await ended.promise) as Error).message, 'the client has left')
+  assert.equal(codeOf(await rejection(client.query('COMMIT'))), 'MELTPROOF_TRANSACTION_BROKEN')
+  await client.query('ROLLBACK')
+  assert.deepEqual(await written(), [])
+  await sleep(700)
+  assert.equal((await client.query('select 3 as n')).rows[0].n, 3)
+  await client.end()
+})

@@ -39,9 +39,9 @@ class FakePool {
     this.#budgets.get(name)?.cancel(new Error('left'))
   }
 
-  /** The pool answers the oldest request for a connection. */
-  connect(error?: Error): void {
-    this.asked.shift()!(error, error === undefined ? 1 : undefined)
+  /** The pool answers the oldest request for a connection, or the one at this place. */
+  connect(error?: Error, at = 0): void {
+    this.asked.splice(at, 1)[0]!(error, error === undefined ? 1 : undefined)
   }
 }
 
@@ -107,4 +107,22 @@ test('the queue returns an unwanted connection, and rejects the longest wait if 
   assert.deepEqual(pool.served, ['a: left', 'b: refused'])
   pool.connect()
   assert.equal(pool.served.at(-1), 'c')
+})
+
+test('a caller whose request the pool refuses gets the error, and the longest wait if that caller has left', () => {
+  const pool = new FakePool(3)
+  pool.wait('a', 'b', 'c')
+  pool.connect(new Error('full'), 2)
+  pool.wait('d')
+  pool.leave('d')
+  pool.connect(new Error('full'), 2)
+  pool.connect()
+  assert.deepEqual(pool.served, ['c: full', 'd: left', 'a: full', 'b'])
+})
+
+test('callers for whom no connection was requested are rejected in order of arrival', () => {
+  const pool = new FakePool(1)
+  pool.wait('a', 'b', 'c')
+  for (let i = 0; i < 3; i++) pool.connect(new Error('refused'))
+  assert.deepEqual(pool.served, ['a: refused', 'b: refused', 'c: refused'])
 })

@@ -369,6 +369,27 @@ test('a connection that arrives after its caller gave up returns to the pool', {
   }),
 )
 
+const CROWDED: [mysql.PoolOptions, string[]][] = [
+  [{ queueLimit: 1 }, ['done', 'done', 'Queue limit reached.']],
+  [{ waitForConnections: false }, ['done', 'No connections available.', 'No connections available.']],
+]
+for (const arm of ['bare', 'bound']) {
+  for (const [options, expected] of CROWDED) {
+    test(`a crowded pool rejects the callers that came last, ${arm}: ${JSON.stringify(options)}`, { skip }, () =>
+      withPool({ connectionLimit: 1, ...options }, async pool => {
+        if (arm === 'bound') bound(pool)
+        const calls = expected.map(() =>
+          pool.query('select 1').then(
+            () => 'done',
+            (error: Error) => error.message,
+          ),
+        )
+        assert.deepEqual(await Promise.all(calls), expected)
+      }),
+    )
+  }
+}
+
 test('bound() rejects anything but a known client, and says what it expects', () => {
   for (const other of [{}, { query() {} }, []]) {
     assert.throws(() => bound(other), /needs a pool or connection of the package mysql2 \(version 3\); got/)

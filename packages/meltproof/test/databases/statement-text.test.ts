@@ -65,8 +65,21 @@ test('mayChangeSession() recognises statements whose effect on the session outli
       'CREATE TEMPORARY TABLE a (n int)',
       'SELECT pg_advisory_lock(1)',
       "SELECT GET_LOCK('a', 1)",
+      "SELECT set_config('a', 'b', false)",
     ],
     ['SELECT 1', 'INSERT INTO a VALUES (1)', 'SELECT pg_advisory_xact_lock(1)', 'SELECT locked FROM a'],
+  )
+})
+
+test('a statement that failed may have changed the session only by taking a lock', () => {
+  holds(
+    text => mayChangeSession(text, true),
+    [
+      'SELECT a FROM jobs WHERE pg_try_advisory_lock(a)',
+      'SELECT pg_advisory_lock_shared(1)',
+      "SELECT GET_LOCK('a', 1)",
+    ],
+    ['SELECT pg_advisory_xact_lock(1)', "SELECT set_config('a', 'b', false)", 'SET a = 1', 'LISTEN news'],
   )
 })
 
