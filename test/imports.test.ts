@@ -82,6 +82,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       words: [],
       'nearest-name': [],
       'write-whole': [],
+      'private-folder': ['user-error'],
       durations: ['user-error'],
       terminal: [],
       progress: ['load', 'report', 'durations', 'terminal'],
@@ -95,16 +96,16 @@ const RULES: Readonly<Record<string, Rules>> = {
       results: ['load', 'report', 'launch', 'durations', 'user-error', 'words'],
       audit: [
         ...['processes', 'report', 'launch', 'command-line', 'durations', 'progress'],
-        ...['option-values', 'user-error', 'words', 'write-whole'],
+        ...['option-values', 'private-folder', 'user-error', 'words', 'write-whole'],
       ],
-      experiment: ['load', 'processes', 'report', 'launch', 'durations', 'progress', 'user-error'],
+      experiment: ['load', 'processes', 'report', 'launch', 'durations', 'private-folder', 'progress', 'user-error'],
       attack: [
         ...['load', 'report', 'durations', 'nearest-name', 'progress'],
         ...['option-values', 'signals', 'user-error', 'words'],
       ],
       melt: [
         ...['load', 'processes', 'report', 'launch', 'experiment', 'command-line', 'durations', 'progress'],
-        ...['option-values', 'user-error', 'words'],
+        ...['option-values', 'private-folder', 'user-error', 'words'],
       ],
       compare: ['load', 'report', 'results', 'launch', 'experiment', 'user-error', 'words'],
       live: [...['load', 'report', 'launch', 'experiment', 'melt'], ...['durations', 'option-values', 'user-error']],

@@ -1,12 +1,11 @@
 /** The folder through which the lab and the observers exchange files. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { privateFolder, temporaryError } from '../private-folder.ts'
 import { joinNodeOptions } from '../launch/node-options.ts'
 import { livingOf } from '../processes/process-tree.ts'
-import { UserError } from '../user-error.ts'
 import { writeWhole } from '../write-whole.ts'
 import type { Facts, Phase } from './facts.ts'
 
@@ -18,12 +17,11 @@ export class Observed {
   readonly #folder: string
 
   constructor() {
+    this.#folder = privateFolder('audit')
     try {
-      this.#folder = mkdtempSync(path.join(tmpdir(), 'meltlab-audit-'))
       this.#write('start')
     } catch (error) {
-      const { message } = error as Error
-      throw new UserError(`the folder for temporary files cannot be written (${message}); set TMPDIR to one that can`)
+      throw temporaryError(error)
     }
   }
 

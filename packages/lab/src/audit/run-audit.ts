@@ -56,7 +56,9 @@ export async function runAudit(options: AuditOptions, progress: Progress, signal
       env: { ...process.env, PORT: port, ...observed.env },
     })
     const { url, tls, startTimeoutMs } = options
-    const found = await waitUntilListening(app, { url, tls, preferredPort: Number(port), startTimeoutMs, signal })
+    const request = { ...options, path: options.paths[0]! }
+    const expected = { url, tls, preferredPort: Number(port), request, startTimeoutMs, signal }
+    const found = await waitUntilListening(app, expected)
     if (found.note !== undefined) progress.line(`note: ${found.note}`)
     origin = found.origin
     users = new Users(origin, options.paths, options)

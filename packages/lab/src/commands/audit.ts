@@ -7,10 +7,12 @@ import { runAudit } from '../audit/run-audit.ts'
 import { auditText } from '../audit/text.ts'
 import { checkProgram } from '../launch/command.ts'
 import { refuseTaken } from '../launch/wait-until-listening.ts'
+import { planOf } from '../load/load-request.ts'
 import { collect } from '../option-values.ts'
 import { progressOn } from '../progress.ts'
 import { wrapWords } from '../report/wrap-words.ts'
 import { requestOptions } from './app-options.ts'
+import { anywhere, checkedPlans } from './checked-plans.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
 
 /** Exit codes; 0 means no findings. */
@@ -54,6 +56,7 @@ Examples:
 
 async function audit(typed: readonly string[], raw: RawAuditOptions): Promise<void> {
   const options = { ...checkAuditOptions(raw, typed), tls: await tlsOf(raw) }
+  checkedPlans([planOf({ ...options, url: anywhere(options.paths[0]!) })])
   checkProgram(options.command)
   await refuseTaken(options.url)
   const progress = progressOn(process.stderr)

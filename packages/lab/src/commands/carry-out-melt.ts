@@ -7,6 +7,7 @@ import { type MeltExperiment, meltScenario } from '../melt/scenario.ts'
 import { progressOn } from '../progress.ts'
 import type { Form } from '../report/result.ts'
 import { carryOut, type Output } from './carry-out.ts'
+import { checkRequest } from './checked-plans.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
 import { checkWritable } from './user-files.ts'
 
@@ -16,6 +17,7 @@ export async function carryOutMelt(
   form: Form,
   output: Output,
 ): Promise<void> {
+  checkRequest(options)
   for (const { command, kind, name } of experiment.arms) checkProgram(command, kind === 'also' ? name : undefined)
   registerUrl()
   await refuseTaken(options.url)

@@ -5,6 +5,8 @@ import { checkPlan } from '../load/check-plan.ts'
 import type { LoadPlan } from '../load/plan.ts'
 import { prepare, type Prepared } from '../load/prepare.ts'
 import { expectedArrivals } from '../load/schedule.ts'
+import { offer } from '../melt/load-plans.ts'
+import type { MeltOptions } from '../melt/options.ts'
 import { loadInWords } from '../report/attack-words.ts'
 import { UserError } from '../user-error.ts'
 
@@ -25,6 +27,13 @@ export function checkedPlans(plans: readonly LoadPlan[]): Prepared {
   }
   return prepared
 }
+
+/** Checks the request of a command that has yet to find the rate. @throws UserError */
+export const checkRequest = (options: MeltOptions): void =>
+  void checkedPlans([offer({ ...options, url: anywhere(options.path) }, 1, options.durationMs)])
+
+/** The URL of a path on a server whose address is not known yet. */
+export const anywhere = (path: string): string => new URL(path, 'http://localhost').href
 
 function preparedOf(plans: readonly LoadPlan[]): Prepared {
   try {

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { type Command, Option } from 'commander'
+import { tlsOf } from '../attack/tls-files.ts'
 import { splitWords } from '../command-line.ts'
 import { type Result, resultOf } from '../compare/comparable.ts'
 import { type Comparison, compare as compareSides } from '../compare/compare.ts'
@@ -14,13 +15,23 @@ import { makeContext } from '../experiment/context.ts'
 import { checkProgram } from '../launch/command.ts'
 import { allowedCores, coresOf, pinSelf, unpinSelf } from '../launch/core-pinning.ts'
 import { planOf } from '../load/load-request.ts'
-import { checkPath, collect, type Given, headersOf, knownMethod, numberOf, parseUrl } from '../option-values.ts'
+import type { Tls } from '../load/plan.ts'
+import {
+  checkPath,
+  collect,
+  type Given,
+  headersOf,
+  knownMethod,
+  numberOf,
+  parseUrl,
+  type TlsFlags,
+} from '../option-values.ts'
 import { progressOn } from '../progress.ts'
 import { type AttackDocument, attackJson } from '../results/attack-document.ts'
 import { withoutControls } from '../terminal.ts'
 import { UserError } from '../user-error.ts'
 import { notMet } from './carry-out.ts'
-import { checkedPlans } from './checked-plans.ts'
+import { anywhere, checkedPlans } from './checked-plans.ts'
 import { labVersion } from './lab-version.ts'
 import { sideOf } from './result-files.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
@@ -38,6 +49,7 @@ const WARM_UP = '2s'
 const undecided = 4
 
 type Flags = Given<'duration' | 'warmUp' | 'timeout' | 'slo' | 'startTimeout' | 'path', string> &
+  TlsFlags &
   Partial<
     Given<'a' | 'b' | 'keep' | 'rounds' | 'until' | 'rate' | 'users' | 'connections' | 'method' | 'body', string> &
       Given<'fresh' | 'json' | 'failOnRegression' | 'failOnUndecided', true> &
@@ -75,6 +87,8 @@ export function registerCompare(program: Command): void {
     .option('--method <name>', 'HTTP method (default: GET, POST with --body)')
     .option('--header <line>', 'a header such as "Accept: text/html"; repeatable', collect)
     .option('--body <text>', 'body of every request')
+    .option('--insecure', 'for servers with TLS: do not verify their certificates')
+    .option('--cacert <file>', 'for servers with TLS: trust this authority (PEM)')
     .option('--keep <dir>', 'also write the result of each round to DIR/a and DIR/b')
     .option('--json', 'print one JSON document and nothing else on stdout')
     .option('--fail-on-regression', `end with exit code ${notMet} if B is worse in any metric, beyond noise`)
@@ -116,7 +130,7 @@ async function compare(a: string | undefined, b: string | undefined, flags: Flag
 
 async function inTurns(a: string, b: string, flags: Flags): Promise<void> {
   const tolerance = flags.until === undefined ? undefined : shareOf(flags.until)
-  const { rounds, ...turns } = turnsOf(a, b, flags)
+  const { rounds, ...turns } = turnsOf(a, b, flags, await tlsOf(flags))
   if (flags.keep !== undefined) {
     for (const side of SIDES) checkEmpty(path.join(flags.keep, side))
   }
@@ -181,7 +195,7 @@ function checkEmpty(folder: string): void {
   }
 }
 
-function turnsOf(a: string, b: string, flags: Flags) {
+function turnsOf(a: string, b: string, flags: Flags, tls: Tls | undefined) {
   if (flags.rate === undefined && flags.users === undefined) {
     throw new UserError('--rate or --users is required: it sets the load for both commands')
   }
@@ -193,6 +207,7 @@ function turnsOf(a: string, b: string, flags: Flags) {
     method: knownMethod(flags.method ?? (flags.body === undefined ? 'GET' : 'POST'), '--method'),
     headers: headersOf(flags.header ?? []),
     body: flags.body,
+    tls,
     timeoutMs: parseDuration(flags.timeout, '--timeout'),
     sloMs: parseDuration(flags.slo, '--slo'),
     ...(flags.fresh === true ? { fresh: true } : {}),
@@ -207,7 +222,7 @@ function turnsOf(a: string, b: string, flags: Flags) {
             : { connections: numberOf(flags.connections, '--connections', 1, 15_000, true) }),
         }
       : { ...common, users: numberOf(flags.users, '--users', 1, 15_000, true) }
-  checkedPlans([planOf({ ...load, url: new URL(requestPath, 'http://localhost').href })])
+  checkedPlans([planOf({ ...load, url: anywhere(requestPath) })])
   return {
     subjects: { a: subjectOf(a, '--a'), b: subjectOf(b, '--b') },
     rounds: numberOf(rounds, '--rounds', FEWEST, 1000, true),

@@ -33,5 +33,5 @@ function listText(): string {
       .map((line, at) => `${(at === 0 ? name : '').padEnd(width)}  ${line}`)
       .join('\n'),
   )
-  return `${lines.join('\n')}\n\nmeltlab run ${catalogue[0]!.name}          one to four minutes; --full as published, or longer\n`
+  return `${lines.join('\n')}\n\nmeltlab run ${catalogue[0]!.name}          one to five minutes; --full as published, or longer\n`
 }

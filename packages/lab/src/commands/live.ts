@@ -12,6 +12,7 @@ import { scenarioHtml } from '../report/html.ts'
 import { scenarioCss } from '../report/write.ts'
 import { appOptions } from './app-options.ts'
 import { carryOut } from './carry-out.ts'
+import { checkRequest } from './checked-plans.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
 import { checkWritable } from './user-files.ts'
 
@@ -45,6 +46,7 @@ Examples:
 async function live(typed: readonly string[], raw: RawLiveOptions): Promise<void> {
   const { melt, ...times } = checkLiveOptions(raw, typed)
   const options = { ...times, melt: { ...melt, tls: await tlsOf(raw) } }
+  checkRequest(options.melt)
   checkProgram(options.melt.command)
   registerUrl()
   checkWritable(raw.out, '--out')

@@ -33,7 +33,7 @@ export function registerRun(program: Command): void {
         `Ends with exit code ${notMet} if an expectation was not met, and with 1 if one of several failed.`,
     )
     .argument('<scenario...>', "names of scenarios, or 'all'")
-    .addOption(new Option('--full', 'as published, or longer (default: one to four minutes)').conflicts('brief'))
+    .addOption(new Option('--full', 'as published, or longer (default: one to five minutes)').conflicts('brief'))
     .option('--brief', 'a few seconds, to check that it works; nothing that depends on speed is judged')
     .option('--out <dir>', 'folder for results; each run creates a subfolder', 'runs')
     .option('--keep <dir>', 'also write each result to DIR when it ends, and skip scenarios whose result is there')

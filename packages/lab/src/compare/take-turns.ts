@@ -49,13 +49,21 @@ export async function takeTurn(
   { name, label }: { readonly name: string; readonly label: string },
   { load, warmUpMs, path, startTimeoutMs, labVersion }: TurnLoad,
 ): Promise<AttackDocument> {
+  const { method, headers = {}, body, tls } = load
+  const asked = { method, headers, body, tls }
   const app =
     'origin' in subject
       ? running(name, subject.origin.origin)
-      : await context.start({ name, run: subject.command, core: 'server', startTimeoutMs })
+      : await context.start({
+          name,
+          run: subject.command,
+          core: 'server',
+          tls,
+          request: { ...asked, path },
+          startTimeoutMs,
+        })
   const url = new URL(path, app.origin).href
-  const { method, headers = {}, body } = load
-  await checkAnswers(app, new URL(url), { method, headers, body }, load.timeoutMs)
+  await checkAnswers(app, new URL(url), asked, load.timeoutMs)
   await context.load(`${label}: warming up`, { ...load, url, durationMs: warmUpMs, warmUp: true })
   const request: LoadRequest = { ...load, url }
   const startedAt = new Date().toISOString()

@@ -29,6 +29,8 @@ export interface ManagedContext {
   readonly doubts: readonly string[]
   /** The Node version of each started command, by its name. */
   readonly nodes: ReadonlyMap<string, string>
+  /** The cores of the server, of the lab, and of everything that was started; empty if nothing is pinned. */
+  readonly usedCores: ReadonlySet<number>
   /** Ends every app and runs all other cleanup. */
   end(): Promise<void>
 }
@@ -43,6 +45,7 @@ export function makeContext(parts: ContextParts): ManagedContext {
   const doubts: string[] = []
   const noted = new Set<string>()
   const nodes = new Map<string, string>()
+  const usedCores = new Set(cores === undefined ? [] : [cores.server, cores.lab])
   const doubt = (sentence: string): void => {
     if (!doubts.includes(sentence)) doubts.push(sentence)
   }
@@ -66,6 +69,7 @@ export function makeContext(parts: ContextParts): ManagedContext {
       progress.status(`starting ${spec.name}`)
       const port = spec.env?.PORT ?? String(await freePort())
       const command = typeof spec.run === 'string' ? [process.execPath, appFile(spec.run)] : spec.run
+      if (cores !== undefined) usedCores.add(cores[spec.core])
       const env: Readonly<Record<string, string | undefined>> = { ...process.env, PORT: port, ...spec.env }
       const app = await launch({
         name: spec.name,
@@ -78,6 +82,7 @@ export function makeContext(parts: ContextParts): ManagedContext {
       const { origin, note } = await waitUntilListening(app, {
         url: spec.url,
         tls: spec.tls,
+        request: spec.request,
         preferredPort: Number(port),
         onlyThere: spec.atPort ?? typeof spec.run === 'string',
         startTimeoutMs: spec.startTimeoutMs ?? defaultStartTimeoutMs,
@@ -116,6 +121,7 @@ export function makeContext(parts: ContextParts): ManagedContext {
     context,
     doubts,
     nodes,
+    usedCores,
     async end() {
       for (const action of undo.reverse()) {
         try {

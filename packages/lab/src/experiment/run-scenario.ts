@@ -51,11 +51,12 @@ export async function runScenario(
   const checkpoint = (): void => options.onCheckpoint?.({ measured, elapsedMs: elapsedMs(), why: doubts })
   const machine = describeMachine()
   const soFar = (): string | undefined => disturbance({ ...machine, foreign: foreignWatch.soFar() ?? null })
-  const { context, doubts, nodes, end } = makeContext({ form, signal, progress, cores, checkpoint, disturbance: soFar })
+  const parts = { form, signal, progress, cores, checkpoint, disturbance: soFar }
+  const { context, doubts, nodes, usedCores, end } = makeContext(parts)
   for (const reason of resumed.why) context.doubt(reason)
   // Read before the run, because a commit may be made while it lasts.
   const commit = commitHere()
-  const foreignWatch = watchForeign(cores === undefined ? allowed : [...new Set(Object.values(cores))])
+  const foreignWatch = watchForeign(cores === undefined ? allowed : usedCores)
   let failure: unknown
   try {
     await scenario.run(context, measured)

@@ -4,6 +4,7 @@
  */
 import type { LoadOutcome, LoadProgress, Tls } from '../load/plan.ts'
 import type { App } from '../launch/command.ts'
+import type { PathRequest } from '../launch/wait-until-listening.ts'
 import type { Form, PublishedFigure, ScenarioArm, Standing, View } from '../report/result.ts'
 import type { Watch } from '../processes/watch-usage.ts'
 import type { Cores } from '../launch/core-pinning.ts'
@@ -66,6 +67,8 @@ export interface AppSpec {
   readonly url?: URL | undefined
   /** How to trust its certificate, if it uses TLS. */
   readonly tls?: Tls | undefined
+  /** Its answer to this shows which port is its own, if it does not listen on PORT. @default GET / */
+  readonly request?: PathRequest
   /** @default 60 000 */
   readonly startTimeoutMs?: number
 }

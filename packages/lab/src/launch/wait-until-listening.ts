@@ -21,6 +21,8 @@ export interface ReadyOptions {
   readonly onlyThere?: boolean
   /** How to trust its certificate, if it uses TLS. */
   readonly tls?: Tls | undefined
+  /** A port other than `preferredPort` is taken if it answers this with a status below 400. @default GET / */
+  readonly request?: PathRequest | undefined
   readonly startTimeoutMs: number
   readonly signal: AbortSignal
 }
@@ -28,31 +30,31 @@ export interface ReadyOptions {
 /** Polling interval. Reading /proc costs about 2 ms of the lab's core. */
 const pollMs = 25
 const connectTimeoutMs = 1000
-/** A server that opened an unexpected port may be about to open others, so the check waits for this time. */
+/** A server that opened an unexpected port may be about to open others, so this time passes before each probe. */
 const settleMs = 200
-/** A command that has listened for this time, but not on the port of --url, is assumed never to listen there. */
-const elsewhereMs = 1000
+const PROBE_TIMEOUT_MS = 1000
 
 /** Returns the origin on which the command listens, such as `http://127.0.0.1:3000`. */
 export async function waitUntilListening(app: App, options: ReadyOptions): Promise<{ origin: string; note?: string }> {
   const { url, preferredPort, onlyThere = false, tls, startTimeoutMs, signal } = options
   const until = Date.now() + startTimeoutMs
-  let firstSeen: number | undefined
+  let probeAt: number | undefined
   for (;;) {
     signal.throwIfAborted()
     if (app.ended() !== undefined) throw endedEarly(app)
-    if (url !== undefined && (await listensAt(url))) return { origin: url.origin }
-    const found = await listeningPorts(app.pid)
-    if (found.length > 0) firstSeen ??= Date.now()
-    if (url !== undefined) {
-      const elsewhere = firstSeen !== undefined && Date.now() - firstSeen >= elsewhereMs
-      if (elsewhere) throw await neverListened(app, { ...options, startTimeoutMs: elsewhereMs })
-    } else {
+    const isLast = Date.now() >= until
+    if (url === undefined) {
+      const found = await listeningPorts(app.pid)
       const expected = found.find(listener => listener.port === preferredPort)
       if (expected !== undefined) return { origin: originOf(expected, tls) }
-      if (!onlyThere && firstSeen !== undefined && Date.now() - firstSeen >= settleMs) return choose(app, found, tls)
-    }
-    if (Date.now() >= until) throw await neverListened(app, options)
+      probeAt = onlyThere || found.length === 0 ? undefined : (probeAt ?? Date.now() + settleMs)
+      if (probeAt !== undefined && (isLast || Date.now() >= probeAt)) {
+        const taken = (await firstThatAnswers(found, options)) ?? (isLast ? found[0] : undefined)
+        if (taken !== undefined) return chosen(app, found, taken, tls)
+        probeAt = Date.now() + settleMs
+      }
+    } else if (await listensAt(url)) return { origin: url.origin }
+    if (isLast) throw await neverListened(app, options)
     await sleep(pollMs)
   }
 }
@@ -71,21 +73,26 @@ function listensAt(url: URL): Promise<boolean> {
   return accepts(hostname, port, connectTimeoutMs)
 }
 
-async function choose(
+/** A port may be an inspector, a metrics port or a database. Those answer HTTP too, but rarely what is asked here. */
+async function firstThatAnswers(
+  found: readonly Listener[],
+  { tls, request = { method: 'GET', path: '/', headers: {}, body: undefined } }: ReadyOptions,
+): Promise<Listener | undefined> {
+  for (const listener of found) {
+    const url = new URL(request.path, originOf(listener, tls))
+    const status = await ask(url, { ...request, tls }, PROBE_TIMEOUT_MS)
+    if (typeof status === 'number' && status < 400) return listener
+  }
+  return undefined
+}
+
+function chosen(
   { name }: App,
   found: readonly Listener[],
+  taken: Listener,
   tls: Tls | undefined,
-): Promise<{ origin: string; note?: string }> {
-  let taken = found[0]!
+): { origin: string; note?: string } {
   if (found.length === 1) return { origin: originOf(taken, tls) }
-  const request: Ask = { method: 'GET', headers: {}, body: undefined, tls }
-  // One of several ports may be an inspector or a metrics port. Those answer HTTP too, but rarely with a page at /.
-  for (const listener of found) {
-    const status = await ask(new URL(originOf(listener, tls)), request, 1000)
-    if (typeof status === 'string' || status >= 400) continue
-    taken = listener
-    break
-  }
   const ports = found.map(listener => listener.port).join(', ')
   const note = `${name} listens on several ports (${ports}); using ${taken.port}, --url chooses another`
   return { origin: originOf(taken, tls), note }
@@ -124,6 +131,11 @@ export function quote(words: string): string {
 
 export interface Ask extends Pick<LoadTarget, 'method' | 'headers' | 'body'> {
   readonly tls?: Tls | undefined
+}
+
+/** A request to an app whose port is not known yet. */
+export interface PathRequest extends Ask {
+  readonly path: string
 }
 
 /** Sends one request. Resolves to the HTTP status, or to a text for the failure. `agent` keeps connections open. */

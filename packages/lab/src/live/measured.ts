@@ -14,7 +14,7 @@ export interface LiveMeasured {
   died: Readonly<Record<string, Death>>
 }
 
-interface LiveCapacity extends Pick<Capacity, 'rate' | 'searches' | 'isSteady'> {
+interface LiveCapacity extends Pick<Capacity, 'rate' | 'searches' | 'isSteady' | 'generator'> {
   readonly given: boolean
   /** The capacity of processes started anew after the load; null if it was given, or was not measured again. */
   readonly after: number | null

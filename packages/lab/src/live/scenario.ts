@@ -52,13 +52,14 @@ export function liveScenario({ options, onServing, ending, skipping }: LiveParts
       for (const { app } of sides) await app.stop()
       const signal = AbortSignal.any([context.signal, skipping])
       const again = await capacityAfter({ ...context, signal }, { options, arms, users: found.users })
-      measured.capacity = { ...capacity, ...again, isSteady: found.isSteady !== false && again.isSteady !== false }
+      const isSteady = found.isSteady !== false && again.isSteady !== false
+      measured.capacity = { ...capacity, ...again, isSteady, generator: found.generator ?? again.generator }
     },
     view: measured => liveView(measured, arms),
   })
 }
 
-type Again = Pick<NonNullable<LiveMeasured['capacity']>, 'after' | 'whyNoAfter' | 'isSteady'>
+type Again = Pick<NonNullable<LiveMeasured['capacity']>, 'after' | 'whyNoAfter' | 'isSteady' | 'generator'>
 
 /**
  * Measures on newly started processes, because the others may still work off a backlog. If the app does not start or
@@ -71,9 +72,9 @@ async function capacityAfter(
   context.status('starting both anew, to measure the capacity again (Ctrl-C leaves it out)')
   try {
     const sides = await startSides(context, options, arms)
-    const { rate, isSteady } = await remeasureCapacity(capacityContext(context, options, sides), users)
+    const { rate, isSteady, generator } = await remeasureCapacity(capacityContext(context, options, sides), users)
     context.line(`capacity again ${formatRate(rate)}/s`)
-    return { after: rate, isSteady }
+    return { after: rate, isSteady, generator }
   } catch (error) {
     if (context.signal.aborted) return { after: null }
     if (!(error instanceof UserError)) throw error

@@ -40,6 +40,7 @@ export async function startSides(
       env: { [spinVariable]: String(spin), ...(isProtected ? check.env : {}) },
       nodeOptions: isProtected ? `--import ${registerUrl()}` : undefined,
       tls: melt.tls,
+      request: melt,
       startTimeoutMs: melt.startTimeoutMs,
     })
     const url = new URL(melt.path, app.origin)

@@ -3,7 +3,7 @@ import type { LoadPlan, Phase, Schedule } from './plan.ts'
 import { durationMs } from './schedule.ts'
 
 /** Arrivals per second. A higher rate is a typing error, far beyond what the generator can send. */
-const HIGHEST_RATE = 1_000_000
+export const HIGHEST_RATE = 1_000_000
 /** One day, milliseconds. */
 const LONGEST_MS = 86_400_000
 const MOST_CONNECTIONS = 1_000_000

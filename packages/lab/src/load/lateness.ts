@@ -92,7 +92,7 @@ export class Lateness {
     this.#pollBegan = Math.max(this.#pollBegan, now - delayMs)
   }
 
-  /** A nap within a turn should end by `until`. */
+  /** The thread sleeps within this turn of the loop (Atomics.wait), and should wake up by `until`. */
   naps(until: number): void {
     this.#expectedBy = until
   }

@@ -13,7 +13,7 @@ export class OutgoingRequest {
   readonly isHead: boolean
   /** Body length of the last request, bytes. */
   bodyBytes = 0
-  /** The request line, which is encoded like a URL, and the header fields. */
+  /** The request line, whose values from earlier answers are encoded for a URL, and the header fields. */
   readonly #line: Template
   readonly #head: Template
   readonly #body: Template | undefined

@@ -19,7 +19,10 @@ export interface CapacityContext {
   readonly speed?: SpeedWatch
 }
 
-export type MeasuredCapacity = Pick<Capacity, 'rate' | 'users' | 'latencyP50Ms' | 'isSteady' | 'coreSpeed'>
+export type MeasuredCapacity = Pick<
+  Capacity,
+  'rate' | 'users' | 'latencyP50Ms' | 'isSteady' | 'coreSpeed' | 'generator'
+>
 
 const warmUpUsers = 8
 /** An app that is still not steady after this many warm-ups, or searches, is measured but not judged. */
@@ -129,11 +132,12 @@ export async function searchCapacity(
   const rate = searches.slice(-2).reduce((a, b) => (a + b) / 2)
   const { endMs: _, ...result } = found.at(-1)!
   const coreSpeed = mean(found.slice(-2).flatMap(each => each.coreSpeed ?? []))
+  const generator = found.slice(-2).flatMap(each => each.generator ?? [])[0]
   // An app may be steady and still cold, for example while it loads its data.
   const again = await timed.run(probe(target, warmUpUsers, timed.times.warmUpMs))
   const firstWarm = found.find(each => each.rate >= (1 - AGREE_WITHIN) * rate)!
   const warmMs = isSlower(last, again) ? firstWarm.endMs - timed.times.confirmMs : coldMs
-  return { ...result, rate, coreSpeed, searches, isSteady, coldMs: Math.round(warmMs) }
+  return { ...result, rate, coreSpeed, generator, searches, isSteady, coldMs: Math.round(warmMs) }
 }
 
 type Searched = MeasuredCapacity & {
@@ -172,15 +176,19 @@ export async function remeasureCapacity(context: CapacityContext, users: number)
   return { ...again, isSteady }
 }
 
-async function confirm({ target, times, run, speed }: CapacityContext, users: number): Promise<MeasuredCapacity> {
+async function confirm(context: CapacityContext, users: number, isAgain = false): Promise<MeasuredCapacity> {
+  const { target, times, run, speed } = context
   const startedMs = performance.now()
   const outcome = await run(probe(target, users, times.confirmMs))
+  const generator = (['saturated', 'frozen'] as const).find(code => outcome.certificate.doubts.includes(code))
+  // A single pause may be chance.
+  if (generator === 'frozen' && !isAgain) return confirm(context, users, true)
   // In the first second each user's first request has no predecessor, so more are scheduled than answered.
   const counted = outcome.seconds.filter(each => each.second >= 1 && (each.second + 1) * 1000 <= times.confirmMs)
   const good = counted.reduce((sum, each) => sum + each.good, 0)
   if (good === 0) throw new UserError(`the app stopped answering ${target.url} while its capacity was measured`)
   const coreSpeed = speed?.between(startedMs + 1000, startedMs + times.confirmMs)
-  return { rate: good / counted.length, users, latencyP50Ms: outcome.okLatency.percentile(50), coreSpeed }
+  return { rate: good / counted.length, users, latencyP50Ms: outcome.okLatency.percentile(50), coreSpeed, generator }
 }
 
 function requireAnswers(outcome: LoadOutcome, target: Target): void {

@@ -1,4 +1,5 @@
 /** Turns the measurements that melt needs into plans for the load engine. Pure. */
+import { HIGHEST_RATE } from '../load/check-plan.ts'
 import { planOf } from '../load/load-request.ts'
 import type { Connections, LoadPlan } from '../load/plan.ts'
 import { hasFields } from '../load/template.ts'
@@ -15,6 +16,14 @@ const fewestConnections = 200
 const mostConnections = 1500
 /** Opening a connection takes about 50 us of the lab's core. Far below usual limits of files and of ephemeral ports. */
 const connectionCeiling = 8_000
+
+/** The multiples of a capacity that can be offered. */
+export const offerable = (
+  multiples: readonly number[],
+  capacity: number,
+  { mostRate = HIGHEST_RATE, goodShare = 1 }: { readonly mostRate?: number; readonly goodShare?: number } = {},
+): readonly number[] =>
+  multiples.filter(multiple => multiple * capacity <= Math.min(mostRate, HIGHEST_RATE * goodShare))
 
 /** Offers `rate` for `durationMs`, whatever the server does. */
 export function offer(target: Target, rate: number, durationMs: number, crowd = false): LoadPlan {

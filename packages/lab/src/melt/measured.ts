@@ -1,4 +1,5 @@
 /** The measurements of a melt run. Plain data. Durations in milliseconds, memory in bytes, rates per second. */
+import type { DoubtCode } from '../load/plan.ts'
 
 export interface MeltMeasured {
   setup: MeltSetup
@@ -87,6 +88,8 @@ export interface Capacity {
   readonly searches?: readonly number[] | undefined
   /** False if a warm-up ended before the rate was steady; absent in older results. */
   readonly isSteady?: boolean | undefined
+  /** Why the generator, and not the app, may have limited the rate; absent if it did not, and in older results. */
+  readonly generator?: 'saturated' | 'frozen' | undefined
   /** Maximum time for which the app answered more slowly than later, ms of load since the first request. */
   readonly coldMs?: number | undefined
   /** Speed of the server's core while `rate` was measured; null or absent if unknown. */
@@ -156,6 +159,10 @@ export interface StepResult extends Fates {
   readonly generator: {
     readonly certified: boolean
     readonly why: readonly string[]
+    /** The codes of `why`; absent in older results. */
+    readonly doubts?: readonly DoubtCode[]
+    /** Answers a second that missed the SLO only because the generator was late; absent in older results. */
+    readonly goodLost?: number
     readonly cpuPerRequestUs: number
     readonly sendLagP99Ms: number | null
   }

@@ -8,7 +8,15 @@ export const AGREE_WITHIN = 0.1
 const DRIFT_WITHIN = 0.25
 export const UNSTEADY = 'its rate still changed after the longest warm-up'
 
-export interface FoundCapacity extends Pick<Capacity, 'searches' | 'isSteady' | 'ownDrift'> {
+/** Says why the capacity may not be that of the app, and what to do. */
+const LIMITED: Readonly<Record<NonNullable<Capacity['generator']>, string>> = {
+  saturated:
+    'the load generator used its whole core while the capacity was measured, so the app may be able to do more; request a path that costs the app more',
+  frozen:
+    'the load generator stood still while the capacity was measured; repeat the run on a machine without other work',
+}
+
+export interface FoundCapacity extends Pick<Capacity, 'searches' | 'isSteady' | 'ownDrift' | 'generator'> {
   /** The capacity at several times of the run; null where it was not measured. */
   readonly over: readonly (number | null)[]
   /** The best goodput at any load. */
@@ -21,7 +29,9 @@ export function agree(searches: readonly number[]): boolean {
 }
 
 /** A sentence that says what to do; undefined if the capacity is good enough for a verdict. */
-export function whyNoVerdict({ searches, isSteady, over, ownDrift, best }: FoundCapacity): string | undefined {
+export function whyNoVerdict(found: FoundCapacity): string | undefined {
+  const { searches, isSteady, generator, over, ownDrift, best } = found
+  if (generator !== undefined) return LIMITED[generator]
   const differs = searches !== undefined && !agree(searches)
   if (differs || isSteady === false) {
     const seen = `its capacity is not steady: ${differs ? `successive searches found ${inWords(searches)}` : UNSTEADY}`

@@ -1,11 +1,11 @@
 /** Checks whether meltproof protects a command's server: a program that is not Node would be measured bare twice. */
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import net from 'node:net'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context, RunningApp } from '../experiment/scenario.ts'
+import { privateFolder, temporaryError } from '../private-folder.ts'
 import { isOldNode } from '../processes/node-version.ts'
 import { UserError } from '../user-error.ts'
 
@@ -23,8 +23,7 @@ export interface ProtectionCheck {
 }
 
 export async function startProtectionCheck(): Promise<ProtectionCheck> {
-  // A folder that only this user can read.
-  const folder = mkdtempSync(path.join(tmpdir(), 'meltlab-watch-'))
+  const folder = privateFolder('watch')
   const socketPath = path.join(folder, 'watch.sock')
   const connections = new Set<net.Socket>()
   /** A process that loads meltproof/register has connected, so it is Node. */
@@ -41,7 +40,10 @@ export async function startProtectionCheck(): Promise<ProtectionCheck> {
     connection.on('close', () => connections.delete(connection))
   })
   server.listen(socketPath)
-  await once(server, 'listening')
+  await once(server, 'listening').catch((error: unknown) => {
+    rmSync(folder, { recursive: true, force: true })
+    throw temporaryError(error)
+  })
   return {
     env: { MELTPROOF_WATCH: socketPath },
     async run(app, { signal, line, doubt }) {

@@ -7,7 +7,7 @@ import { tableOf } from '../report/tables.ts'
 import { offer, type Target } from './load-plans.ts'
 import type { Capacity, MeltMeasured, Recoveries, Recovery, RecoveryShape, SecondResult } from './measured.ts'
 import type { UnderLoad } from './step.ts'
-import { isWell, NEARLY_ALL, secondOf, speedOf } from './summary.ts'
+import { goodLostIn, isWell, NEARLY_ALL, secondOf, speedOf } from './summary.ts'
 
 /**
  * The load before and after a spike, as a multiple of the capacity. Every app can serve it: closer to the capacity, a
@@ -55,9 +55,9 @@ export function recoveryOf(
 
   /** A late generator makes an app look worse; one that does not send makes it look better. */
   function isGeneratorLate(isBack: boolean): boolean {
-    const { clean, good, unsent, scheduled } = outcome
+    const { good, unsent, scheduled } = outcome
     if (isBack) return unsent > (1 - NEARLY_ALL) * scheduled
-    return clean.ok.count * clean.ok.shareWithin(sloMs) - good > (1 - NEARLY_ALL) * good
+    return goodLostIn(outcome, sloMs) > (1 - NEARLY_ALL) * good
   }
 }
 

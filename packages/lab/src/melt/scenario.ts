@@ -9,7 +9,7 @@ import { runLoad } from '../load/run.ts'
 import { watchSpeed } from '../launch/core-speed.ts'
 import { busyNow } from '../processes/core-times.ts'
 import { MAX_FOREIGN_CORES } from '../processes/foreign-cpu.ts'
-import { formatMs, formatMultiple, formatPercent, formatRate } from '../report/format.ts'
+import { formatList, formatMs, formatMultiple, formatPercent, formatRate } from '../report/format.ts'
 import type { Form } from '../report/result.ts'
 import { bar, liveLine } from '../progress.ts'
 import { plural } from '../words.ts'
@@ -20,7 +20,7 @@ import type { Dependency } from './dependency.ts'
 import { reasonsToDoubt } from './doubts.ts'
 import { LEVELS, mostHeld, nextLevel, shapeOf } from './limits.ts'
 import { startProtectionCheck } from './protection-check.ts'
-import { offer, type Target } from './load-plans.ts'
+import { offer, offerable, type Target } from './load-plans.ts'
 import type { Limit, MeltMeasured, MeltSetup, Recovery, RecoveryShape, StepResult } from './measured.ts'
 import { UNSTEADY, whyNoVerdict } from './no-verdict.ts'
 import type { MeltOptions } from './options.ts'
@@ -168,7 +168,7 @@ class Melt {
         // The arms alternate at each load, so that a change of the machine affects all of them.
         for (const arm of this.#parts.arms) await this.#step(arm, multiple, round)
       }
-      if (shape === undefined) continue
+      if (shape === undefined || this.#offerable([shape.spike]).length === 0) continue
       for (const arm of this.#parts.arms) {
         const recovery = await this.#recover(arm, shape)
         this.#measured.recovery = { shape, arms: [...(this.#measured.recovery?.arms ?? []), recovery] }
@@ -180,9 +180,11 @@ class Melt {
   }
 
   #multiples(): readonly number[] {
-    const { before } = this.#measured.capacity!
-    const { mostRate = Number.POSITIVE_INFINITY } = this.#parts.shape
-    return this.#parts.options.multiples.filter(multiple => multiple * before <= mostRate)
+    return this.#offerable(this.#parts.options.multiples)
+  }
+
+  #offerable(multiples: readonly number[]): readonly number[] {
+    return offerable(multiples, this.#measured.capacity!.before, this.#parts.shape)
   }
 
   /** Reports what is wrong with an arm before minutes are spent. */
@@ -212,6 +214,7 @@ class Melt {
       nodeOptions: loadsRegister(arm) ? `--import ${registerUrl()}` : arm.nodeOptions,
       url: this.#parts.options.url,
       tls: this.#parts.options.tls,
+      request: this.#parts.options,
       startTimeoutMs: this.#parts.options.startTimeoutMs,
     })
     if (arm.front === undefined) return app
@@ -248,7 +251,7 @@ class Melt {
         ? await searchCapacity(this.#capacityContext(app, url))
         : { rate: capacity, users: 1, latencyP50Ms: null, searches: undefined }
     this.#measured.capacity = { ...found, before: found.rate, after: null, drift: null }
-    const { rounds } = this.#parts.options
+    const { rounds, recovery } = this.#parts.options
     const multiples = this.#multiples()
     const answer = found.latencyP50Ms === null ? '' : `, ${formatMs(found.latencyP50Ms)} an answer`
     const steps =
@@ -256,6 +259,10 @@ class Melt {
         ? ''
         : `; ${multiples.length * this.#parts.arms.length * rounds} steps, about ${this.#estimate()}`
     this.#context.line(`capacity ${formatRate(found.rate)}/s with ${plural(found.users, 'user')}${answer}${steps}`)
+    const spikes = this.#parts.limitsWithinS === undefined ? (recovery?.spike ?? []) : LEVELS.spike
+    const wanted = [...new Set([this.#parts.options.multiples, spikes].flat())]
+    const left = wanted.filter(multiple => this.#offerable([multiple]).length === 0).map(formatMultiple)
+    if (left.length > 0) this.#context.line(`left out, as the generator cannot send that much: ${formatList(left)}`)
   }
 
   async #findCapacityAgain(app: RunningApp, url: URL): Promise<void> {
@@ -265,13 +272,14 @@ class Melt {
     const again =
       this.#parts.shape.capacity === undefined
         ? await remeasureCapacity(this.#capacityContext(app, url), users)
-        : { rate: before, isSteady: true, coreSpeed: null }
+        : { rate: before, isSteady: true, coreSpeed: null, generator: undefined }
     const isSteady = again.isSteady !== false && found.isSteady !== false
     const drift = again.rate / before - 1
     const [larger, smaller] = again.rate > before ? [again, found] : [found, again]
     const { rate, coreSpeed } = larger
     const ownDrift = ownDriftOf(larger, smaller)
-    this.#measured.capacity = { ...found, rate, coreSpeed, after: again.rate, drift, ownDrift, isSteady }
+    const generator = found.generator ?? again.generator
+    this.#measured.capacity = { ...found, rate, coreSpeed, after: again.rate, drift, ownDrift, isSteady, generator }
     this.#showRows()
     this.#context.line(`capacity again ${formatRate(again.rate)}/s`)
   }
@@ -370,7 +378,8 @@ class Melt {
     let limit: Limit = { arm: arm.name, kind, spike, tried: [], unsure: null }
     const limits = this.#measured.limits!
     const at = limits.length
-    for (let level = nextLevel(LEVELS[kind], []); level !== undefined; level = nextLevel(LEVELS[kind], limit.tried)) {
+    const levels = kind === 'spike' ? this.#offerable(LEVELS.spike) : LEVELS[kind]
+    for (let level = nextLevel(levels, []); level !== undefined; level = nextLevel(levels, limit.tried)) {
       const { unsure, backAfterS } = await this.#recover(arm, shapeOf(kind, level, spike, withinS))
       limit = unsure === null ? { ...limit, tried: [...limit.tried, { level, backAfterS }] } : { ...limit, unsure }
       limits[at] = limit

@@ -71,6 +71,8 @@ export function summariseStep(input: StepInput): StepResult {
     generator: {
       certified: outcome.certified,
       why: outcome.why,
+      doubts: outcome.certificate.doubts,
+      goodLost: goodLostIn(outcome, sloMs) / Math.max(1, outcome.seconds.length),
       cpuPerRequestUs: outcome.cpuPerRequestUs,
       sendLagP99Ms: finite(outcome.sendLag.percentile(99)),
     },
@@ -106,6 +108,10 @@ export function fatesOf(seconds: readonly LoadSecond[], lengthS: number, sloMs: 
     unsent: rate(({ scheduled, sent }) => scheduled - sent),
   }
 }
+
+/** Answers that missed the SLO only because the generator was late. */
+export const goodLostIn = ({ clean, good }: Pick<LoadOutcome, 'clean' | 'good'>, sloMs: number): number =>
+  clean.ok.count === 0 ? 0 : Math.max(0, clean.ok.count * clean.ok.shareWithin(sloMs) - good)
 
 export function latencyOf(parts: readonly Histogram[]): Latency {
   const all = Histogram.merged(parts)
@@ -150,8 +156,24 @@ export function whyUnjudged({ seconds = [], ...step }: StepResult, base: Base): 
     return `its capacity was ${formatRate(least)} or ${formatRate(rate)}/s, and the verdict depends on which; repeat the run without --quick and without other work`
   }
   if (tone === 'good') return undefined
+  if (isGenerators(step, rate)) {
+    return 'the generator itself was late, which may be the reason; repeat the run without other work, or with lower multiples'
+  }
   if (becomesWell) return 'it answered all at the end and not at the start, as it was cold; use a longer --duration'
   return whyCold({ seconds, ...step }, base)
+}
+
+/** True if a pause of the generator, or its lateness, may have cost the step its verdict. */
+function isGenerators(step: Omit<StepResult, 'seconds'>, rate: number): boolean {
+  const { multiple, offered, unsent, generator } = step
+  const { doubts = [], goodLost = 0 } = generator
+  // An overload that is answered next to never in time melts with and without a pause.
+  if (doubts.includes('frozen')) return multiple <= 1 || step.goodput >= NEXT_TO_NONE * rate
+  // Requests that lacked a connection waited for the app.
+  if (!doubts.includes('late') || doubts.includes('connections')) return false
+  const toneAt = (goodput: number, sent: number) =>
+    toneOf(keptOf({ goodput, offered: sent, ofCapacity: goodput / rate }))
+  return toneAt(step.goodput + goodLost, offered - unsent) !== toneAt(step.goodput, offered)
 }
 
 /** Says why a process that was still cold may explain too few good answers; undefined if it does not. */

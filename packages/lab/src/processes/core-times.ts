@@ -8,9 +8,13 @@ export type CoreTimes = ReturnType<typeof parseCores>
 export const readCores = (): Promise<CoreTimes | undefined> =>
   readFile('/proc/stat', 'utf8').then(parseCores, () => undefined)
 
+/** Busy time of these cores between two readings, ms. */
+export const busyMsOf = (before: CoreTimes, after: CoreTimes, cores: Iterable<number>): number =>
+  [...cores].reduce((sum, core) => sum + (after[core]?.busyMs ?? 0) - (before[core]?.busyMs ?? 0), 0)
+
 /** Share (0..1) of the time between two readings in which a core was busy. */
 export function busyShare(before: CoreTimes, after: CoreTimes, core: number): number {
-  const busy = (after[core]?.busyMs ?? 0) - (before[core]?.busyMs ?? 0)
+  const busy = busyMsOf(before, after, [core])
   const idle = (after[core]?.idleMs ?? 0) - (before[core]?.idleMs ?? 0)
   return busy + idle <= 0 ? 0 : busy / (busy + idle)
 }

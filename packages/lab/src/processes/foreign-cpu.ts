@@ -1,8 +1,8 @@
 /** CPU time that other processes used on the cores of an experiment: busy time minus that of the lab. Linux only. */
 import { performance } from 'node:perf_hooks'
-import { readCores } from './core-times.ts'
+import { busyMsOf, type CoreTimes, readCores } from './core-times.ts'
 import { every } from './every.ts'
-import type { ProcessRow } from './proc-stat.ts'
+import { type ProcessRow, usedMs } from './proc-stat.ts'
 import { processTree } from './process-tree.ts'
 
 /** Unit: cores. */
@@ -24,13 +24,18 @@ export const MAX_FOREIGN_CORES = 0.1
 /** Much longer than a clock tick of /proc (10 ms), so that a reading is accurate. */
 const intervalMs = 2000
 
-/** Watches `cores` and the process tree below this process. Undefined if nothing could be read, or before 0.5 s. */
-export function watchForeign(cores: readonly number[]): {
+/**
+ * Watches `cores` and the process tree below this process. A core that is added to `cores` counts from then on.
+ * Undefined if nothing could be read, or before 0.5 s.
+ */
+export function watchForeign(cores: Iterable<number>): {
   soFar(): Foreign | undefined
   stop(): Promise<Foreign | undefined>
 } {
   const readings: Reading[] = []
   let before: readonly ProcessRow[] = []
+  let coresBefore: CoreTimes | undefined
+  let busyMs = 0
   let lostMs = 0
   const take = async (): Promise<void> => {
     const all = await readCores()
@@ -38,7 +43,8 @@ export function watchForeign(cores: readonly number[]): {
     const own = await processTree(process.pid)
     lostMs += lostBetween(before, own)
     before = own
-    const busyMs = cores.reduce((sum, core) => sum + (all[core]?.busyMs ?? 0), 0)
+    busyMs += busyMsOf(coresBefore ?? all, all, cores)
+    coresBefore = all
     const ownMs = lostMs + own.reduce((sum, row) => sum + usedMs(row), 0)
     readings.push({ atMs: performance.now(), busyMs, ownMs })
   }
@@ -52,9 +58,6 @@ export function watchForeign(cores: readonly number[]): {
     },
   }
 }
-
-/** CPU time of a process and of the ended children that it has waited for, ms. */
-const usedMs = ({ cpuMs, reapedMs = 0 }: ProcessRow): number => cpuMs + reapedMs
 
 /**
  * CPU time, ms, of processes that ended between two readings of the tree and for which no process of the tree waited,

@@ -15,6 +15,9 @@ export interface ProcessRow {
   readonly rssBytes?: number
 }
 
+/** CPU time of a process and of the ended children that it has waited for, ms. */
+export const usedMs = ({ cpuMs, reapedMs = 0 }: ProcessRow): number => cpuMs + reapedMs
+
 /** Clock ticks per second in which /proc counts CPU time. USER_HZ is 100 on every Linux architecture with Node. */
 const ticksPerSecond = 100
 
@@ -59,7 +62,10 @@ function parsePsTime(time: string): number {
   return Math.round((seconds + Number(days ?? 0) * 86_400) * 1000)
 }
 
-/** Busy and idle time of each core since boot, ms, from /proc/stat. */
+/**
+ * Busy and idle time of each core since boot, ms, from /proc/stat. Stolen time, in which the host ran another machine,
+ * counts as idle: no process here used it.
+ */
 export function parseCores(stat: string): { readonly busyMs: number; readonly idleMs: number }[] {
   const cores: { busyMs: number; idleMs: number }[] = []
   for (const line of stat.split('\n')) {
@@ -67,7 +73,7 @@ export function parseCores(stat: string): { readonly busyMs: number; readonly id
     if (found === null) continue
     const ticks = found[2]!.trim().split(/\s+/).map(Number)
     // user nice system idle iowait irq softirq steal; guest time is already inside user.
-    const idle = (ticks[3] ?? 0) + (ticks[4] ?? 0)
+    const idle = (ticks[3] ?? 0) + (ticks[4] ?? 0) + (ticks[7] ?? 0)
     const all = ticks.slice(0, 8).reduce((sum, value) => sum + value, 0)
     cores[Number(found[1])] = {
       busyMs: ((all - idle) * 1000) / ticksPerSecond,

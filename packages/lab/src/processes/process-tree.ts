@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import { descendants, type ProcessRow, parsePs, parseRss, parseStat } from './proc-stat.ts'
+import { descendants, type ProcessRow, parsePs, parseRss, parseStat, usedMs } from './proc-stat.ts'
 
 const run = promisify(execFile)
 
@@ -32,7 +32,7 @@ export async function livingOf(pids: readonly number[]): Promise<ReadonlySet<num
 
 export interface Usage {
   readonly rssBytes: number
-  /** CPU time of the processes of the tree, since each started, ms. */
+  /** CPU time of the processes of the tree, since each started, and of the ended ones that these waited for, ms. */
   readonly cpuMs: number
 }
 
@@ -43,6 +43,6 @@ export async function usage(root: number): Promise<Usage> {
   )
   return {
     rssBytes: rss.reduce((sum, bytes) => sum + bytes, 0),
-    cpuMs: rows.reduce((sum, row) => sum + row.cpuMs, 0),
+    cpuMs: rows.reduce((sum, row) => sum + usedMs(row), 0),
   }
 }

@@ -45,7 +45,10 @@ export function watch(pid: number, read: typeof usage = usage): Watch {
   }
 }
 
-/** The sum loses a child's CPU time when the child ends, so the highest reading counts, not the last. Pure. */
+/**
+ * The sum loses the CPU time of an ended process for which no process of the tree waited, so the highest reading counts,
+ * not the last. Pure.
+ */
 export function summarise(samples: readonly WatchSample[], watchedMs: number): Watched {
   const first = samples[0]?.cpuMs ?? 0
   const highest = samples.reduce((most, sample) => Math.max(most, sample.cpuMs), first)

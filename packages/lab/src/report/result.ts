@@ -1,6 +1,6 @@
 /** The content of a scenario's result.json. Durations in ms, memory in bytes, rates per second; texts are final. */
 
-/** Duration of a scenario: a short functional check, one to four minutes, or as published. */
+/** Duration of a scenario: a short functional check, one to five minutes, or as published. */
 export type Form = 'brief' | 'quick' | 'full'
 
 export interface ScenarioArm {

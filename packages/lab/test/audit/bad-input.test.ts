@@ -37,7 +37,10 @@ describe('meltlab audit ends with one sentence', () => {
 
   it('for a command that is not a Node.js program', async () => {
     const listens = 'import socket,time\ns=socket.socket();s.bind(("127.0.0.1",0));s.listen();time.sleep(60)'
-    refused(await audit(['--', 'python3', '-c', listens]), /'python3 .*' listens, but is not a Node program/s)
+    refused(
+      await audit(['--start-timeout', '4s', '--', 'python3', '-c', listens]),
+      /'python3 .*' listens, but is not a Node program/s,
+    )
   })
 
   it('for a Node.js program whose port does not belong to an HTTP server of Node.js', async () => {

@@ -158,6 +158,14 @@ describe('meltlab compare', () => {
       ['a.json', 'b.json', '--warm-up', '1s'],
       '--warm-up works only with --a and --b; stored results are not measured again',
     ],
+    [
+      ['a.json', 'b.json', '--insecure'],
+      '--insecure works only with --a and --b; stored results are not measured again',
+    ],
+    [
+      ['--a', 'node x.js', '--b', 'node y.js', '--users', '1', '--cacert', 'nowhere.pem', '--insecure'],
+      '--insecure and --cacert exclude each other: the first trusts every server, the second those of an authority.',
+    ],
     [['a.json', '--a', 'node x.js', '--b', 'node y.js'], 'results (a.json) and --a, --b exclude each other'],
     [
       ['--a', 'node x.js', '--b', 'node y.js', '--users', '1', '--duration', '30h'],

@@ -5,11 +5,13 @@ import http from 'node:http'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
+import { takeTurn } from '../../src/compare/take-turns.ts'
 import { type Ask, checkAnswers } from '../../src/launch/wait-until-listening.ts'
 import { speaksTls, untrustedHint } from '../../src/load/tls.ts'
 import { offer } from '../../src/melt/load-plans.ts'
 import { checkOptions } from '../../src/melt/options.ts'
 import { AUTHORITY, SERVER } from '../load/certificates.ts'
+import { contextAt } from '../scenarios/fake-context.ts'
 
 describe('an app that speaks TLS', () => {
   const app = { name: 'the command', ended: () => undefined, lastWords: () => '' }
@@ -51,6 +53,20 @@ describe('an app that speaks TLS', () => {
     )
     assert.match(untrustedHint('DEPTH_ZERO_SELF_SIGNED_CERT'), /--insecure/)
     assert.equal(untrustedHint('ECONNRESET'), '')
+  })
+
+  it('is compared with --insecure or --cacert', async () => {
+    const origin = new URL(`https://127.0.0.1:${portOf(server)}`)
+    const measured = async (tls?: Ask['tls']) => {
+      const { context, labels } = contextAt([10])
+      const load = { users: 1, durationMs: 1000, timeoutMs: 2000, method: 'GET', tls }
+      const turns = { path: '/', load, warmUpMs: 1, startTimeoutMs: 1, labVersion: '' }
+      const { plan } = await takeTurn(context, { origin }, { name: 'A', label: 'round 1' }, turns)
+      return [labels.length, plan.insecure]
+    }
+    assert.deepEqual(await measured({ insecure: true }), [2, true])
+    assert.deepEqual(await measured({ ca: AUTHORITY }), [2, false])
+    await assert.rejects(measured(), /is not trusted/)
   })
 
   it('gets the TLS options in the load plan of melt', () => {

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import type net from 'node:net'
 import { describe, test } from 'node:test'
+import { runEach } from '../run-cli.ts'
 import { app, type Ended, meltlab } from './meltlab.ts'
 
 /** The sentence is the last one, after progress and warnings about a busy machine. */
@@ -43,6 +44,22 @@ describe('meltlab melt', { concurrency: 3 }, () => {
       assert.equal(ended.result, undefined)
     })
   }
+
+  test('a header that cannot be sent is refused by every command before anything starts', async () => {
+    const headers = [
+      ['Connection: keep-alive', 'header Connection is set by the generator itself.'],
+      ['my header: x', 'header names must be HTTP tokens, got "my header".'],
+      ['x: ☃', 'the value of header x holds a character that HTTP does not allow.'],
+    ] as const
+    const wrong = ['melt', 'recover', 'live', 'audit'].flatMap(name =>
+      headers.map(header => [name, ...header] as const),
+    )
+    const ends = await runEach(wrong.map(([name, header]) => [name, '--header', header, '--', 'node', app('hello')]))
+    assert.deepEqual(
+      ends,
+      wrong.map(([, , words]) => ({ code: 2, stdout: '', stderr: `meltlab: ${words}\n` })),
+    )
+  })
 
   test('a command that exits before it listens is reported with its exit code and last output', async () => {
     assertRefused(
@@ -95,10 +112,10 @@ describe('meltlab melt', { concurrency: 3 }, () => {
   })
 
   test('a URL that refuses connections is refused, and the error has the port of the command', async () => {
-    const ended = await meltlab(['--url', 'http://127.0.0.1:9', '--', 'node', app('pool')])
+    const ended = await meltlab(['--url', 'http://127.0.0.1:9', '--start-timeout', '3s', '--', 'node', app('pool')])
     assertRefused(
       ended,
-      /^meltlab: nothing accepted a connection at http:\/\/127.0.0.1:9 within 1s \(the command listens on \d+\)/,
+      /^meltlab: nothing accepted a connection at http:\/\/127.0.0.1:9 within 3s \(the command listens on \d+\)/,
     )
   })
 

@@ -1,6 +1,8 @@
 /** Cases in which the loads of a run cannot be judged, on recorded figures. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { checkPlan } from '../../src/load/check-plan.ts'
+import type { DoubtCode, LoadOutcome } from '../../src/load/plan.ts'
 import { wordingOf } from '../../src/experiment/run-scenario.ts'
 import {
   type CapacityContext,
@@ -14,6 +16,7 @@ import { reasonsToDoubt } from '../../src/melt/doubts.ts'
 import type { MeltMeasured, StepResult } from '../../src/melt/measured.ts'
 import { standings } from '../../src/melt/standings.ts'
 import { rowsOf, summariseStep } from '../../src/melt/summary.ts'
+import { offer, offerable } from '../../src/melt/load-plans.ts'
 import { whyNoVerdict } from '../../src/melt/no-verdict.ts'
 import { checkOptions } from '../../src/melt/options.ts'
 import { meltScenario } from '../../src/melt/scenario.ts'
@@ -501,4 +504,59 @@ test('a step is not judged if its verdict depends on which of two capacities is 
     'its capacity was 165 or 192/s, and the verdict depends on which; repeat the run without --quick and without other work',
   )
   assert.deepEqual([kept(185), kept(120), kept(0, 'bare')], [undefined, undefined, undefined])
+})
+
+test('a red step is not judged if the generator was frozen, or lost the good answers', () => {
+  const [some] = madeMeasured().steps
+  const unjudged = (multiple: number, goodput: number, doubts: readonly DoubtCode[], goodLost = 0, unsent = 0) => {
+    const generator = { ...some!.generator, certified: false, doubts, goodLost }
+    const step = { ...some!, multiple, offered: 200 * multiple, goodput, unsent, generator }
+    return rowsOf([step], ['bare'], { rate: 200 })[0]!.unjudged !== undefined
+  }
+  assert.deepEqual([unjudged(0.5, 40, ['frozen']), unjudged(2, 90, ['frozen', 'late', 'connections'])], [true, true])
+  assert.equal(unjudged(0.5, 99, ['frozen', 'late'], 1), false, 'it holds')
+  assert.equal(unjudged(6, 3, ['frozen']), false, 'next to no answer in time is no matter of a pause')
+  assert.deepEqual([unjudged(0.5, 20, ['late'], 75), unjudged(2, 80, ['late'], 100)], [true, true])
+  assert.deepEqual([unjudged(2, 80, ['late'], 3), unjudged(2, 80, [], 100)], [false, false], 'it melts anyway')
+  assert.equal(unjudged(2, 80, ['late', 'connections'], 100), false, 'the app kept all connections busy')
+  assert.equal(unjudged(0.5, 20, ['late'], 0, 80), true, 'a fifth of the load was sent, and answered')
+  assert.equal(unjudged(100, 5, ['late'], 0, 12_000), false, 'it also melts at the 40x that were sent')
+  const { generator: _, ...old } = stepOf(0, 0, 0, 0)
+  const { certified, why, cpuPerRequestUs, sendLagP99Ms } = some!.generator
+  const stored = { ...old, generator: { certified, why, cpuPerRequestUs, sendLagP99Ms } }
+  assert.deepEqual(verdictOn(stored), ['melts at 0.5x', 'bad'], 'older results have no codes')
+})
+
+test('a capacity has no verdict if the generator limited it, or was frozen twice', async () => {
+  const found = async (...codes: readonly DoubtCode[]) => {
+    const { context } = appThat(() => 200)
+    let n = 0
+    const run = async (plan: Parameters<CapacityContext['run']>[0]): Promise<LoadOutcome> => {
+      const made = await context.run(plan)
+      const isConfirming = made.seconds.length === 3
+      const doubts = isConfirming ? codes.slice(n, ++n) : []
+      return { ...made, certificate: { ...made.certificate, doubts } }
+    }
+    const capacity = await searchCapacity({ ...context, run })
+    return whyNoVerdict({ ...capacity, over: [capacity.rate], best: 0 })
+  }
+  assert.match((await found('saturated'))!, /^the load generator used its whole core while .*; request a path that/)
+  assert.match((await found('frozen', 'frozen'))!, /^the load generator stood still while .*; repeat the run/)
+  assert.deepEqual([await found('frozen'), await found('late', 'connections')], [undefined, undefined])
+})
+
+test('multiples of a capacity that are more than a plan allows are left out', () => {
+  const target = { ...checkOptions(given, command), url: 'http://app/' }
+  const all = [0.5, 20, 50, 100]
+  const kept = offerable(all, 20_000)
+  assert.deepEqual(
+    [kept, offerable(all, 200, { mostRate: 4000 })],
+    [
+      [0.5, 20, 50],
+      [0.5, 20],
+    ],
+  )
+  for (const multiple of kept) checkPlan(offer(target, multiple * 20_000, 1000))
+  assert.throws(() => checkPlan(offer(target, 100 * 20_000, 1000)), RangeError)
+  assert.deepEqual(offerable(all, 20_000, { goodShare: 0.9 }), [0.5, 20], 'more is sent than can be good')
 })

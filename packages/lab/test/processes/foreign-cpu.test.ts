@@ -1,6 +1,8 @@
 /** CPU time of other processes on the cores of an experiment. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { makeContext } from '../../src/experiment/context.ts'
+import { busyMsOf } from '../../src/processes/core-times.ts'
 import { lostBetween } from '../../src/processes/foreign-cpu.ts'
 import type { ProcessRow } from '../../src/processes/proc-stat.ts'
 
@@ -23,4 +25,24 @@ test('the CPU time of an ended process is lost only if no process of the tree ha
   assert.equal(lostBetween(before, [lab, row(2, 1, 510, 900)]), 0)
   // The tree also waited for processes that started and ended between the readings.
   assert.equal(lostBetween(before, [row(1, 0, 120, 9000)]), 0)
+})
+
+test('only the cores of the server, of the lab and of what was started are watched', async () => {
+  const before = [0, 1, 2].map(() => ({ busyMs: 100, idleMs: 0 }))
+  const after = [
+    { busyMs: 110, idleMs: 0 },
+    { busyMs: 130, idleMs: 0 },
+    { busyMs: 900, idleMs: 0 },
+  ] as const
+  const { context, usedCores, end } = makeContext({
+    form: 'quick',
+    signal: new AbortController().signal,
+    progress: { status() {}, line() {}, clear() {} },
+    cores: { server: 1, lab: 0, dependency: 2 },
+  })
+  assert.equal(busyMsOf(before, [...after], usedCores), 40)
+  const start = context.start({ name: 'a database', run: ['/nowhere'], core: 'dependency', startTimeoutMs: 5000 })
+  await assert.rejects(start)
+  await end()
+  assert.equal(busyMsOf(before, [...after], usedCores), 840)
 })

@@ -22,10 +22,10 @@ test('parsePs() reads the output of ps on macOS', () => {
   ])
 })
 
-test('parseCores() counts idle and iowait as idle, and everything else as busy', () => {
+test('parseCores() counts idle, iowait and stolen time as idle, and everything else as busy', () => {
   const stat = 'cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 10 1 5 100 20 0 3 1 4 0\ncpu1 0 0 0 50 0 0 0 0 0 0\nintr 1\n'
   assert.deepEqual(parseCores(stat), [
-    { busyMs: 200, idleMs: 1200 },
+    { busyMs: 190, idleMs: 1210 },
     { busyMs: 0, idleMs: 500 },
   ])
 })

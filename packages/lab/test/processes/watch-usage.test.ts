@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
 import { busyShare } from '../../src/processes/core-times.ts'
 import { usage } from '../../src/processes/process-tree.ts'
@@ -29,6 +30,13 @@ test('usage() reports memory and CPU time of this process', async () => {
   const now = await usage(process.pid)
   assert.ok(now.rssBytes > 10e6)
   assert.ok(now.cpuMs > 0)
+})
+
+test('usage() includes the CPU time of a child process that has ended', async () => {
+  const before = await usage(process.pid)
+  execFileSync(process.execPath, ['-e', 'while (process.cpuUsage().user < 400_000);'])
+  const after = await usage(process.pid)
+  assert.ok(after.cpuMs - before.cpuMs >= 300, `${after.cpuMs - before.cpuMs} ms`)
 })
 
 test('busyShare() is the busy share of a core between two readings', () => {
