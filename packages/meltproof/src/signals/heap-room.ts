@@ -16,7 +16,7 @@ const THRASHING_MS = 100
 /** Growth is measured from the lowest use after the collections of this time, ms, of which at most this many count. */
 const GROWTH_MS = 10_000
 const GROWTH_COLLECTIONS = 64
-/** Growth that sets a limit, and growth from one collection to the next that halves it: shares of the heap's limit. */
+/** Growth as a share of the heap's limit: the first limits requests, the second, per collection, halves their limit. */
 const GREW_SHARE = 0.03
 const GROWS_SHARE = 0.01
 /** Near the limit, less growth is enough: the two shares then refer to this multiple of the remaining room. */

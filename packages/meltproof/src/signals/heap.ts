@@ -33,14 +33,18 @@ function oldBytes(): number {
   return old.reduce((sum, { space_used_size: bytes }) => sum + bytes, 0)
 }
 
-/** The capacity of the old generation, at which V8 aborts. Node reports only its sum with the young one. */
+/**
+ * The capacity of the old generation, at which V8 aborts. Node reports only its sum with the young one. A flag counts
+ * only if the rest of it can be the young one: PM2 or dotenv may have set NODE_OPTIONS after V8 had read it.
+ */
 export function oldSpaceLimit(flags: readonly string[], heapLimitBytes: number, nodeMajor: number): number {
-  for (const flag of flags.toReversed()) {
-    const match = /^--max[-_]old[-_]space[-_]size=(\d+)$/.exec(flag)
-    if (match !== null && Number(match[1]) > 0) return Math.min(Number(match[1]) * MB, heapLimitBytes)
-  }
   // Three semi-spaces of the maximum size, MB, for an old generation above 1 GB on 64-bit Linux.
   const mostYoungMb = nodeMajor < 24 ? 48 : nodeMajor < 26 ? 192 : 96
+  const given = (name: string): number =>
+    Number(flags.findLast(flag => flag.replaceAll('_', '-').startsWith(`${name}=`))?.split('=')[1]) || 0
+  const flagMb = given('--max-old-space-size')
+  const youngMb = Math.max(mostYoungMb, 3 * given('--max-semi-space-size'))
+  if (flagMb > 0 && heapLimitBytes - flagMb * MB <= youngMb * MB) return Math.min(flagMb * MB, heapLimitBytes)
   for (const { share, aboveMb } of YOUNG_SHARES) {
     const rest = heapLimitBytes - mostYoungMb * share * MB
     if (rest > aboveMb * MB) return rest

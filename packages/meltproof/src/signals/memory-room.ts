@@ -31,6 +31,8 @@ const STEADY_MS = 20_000
 const STEADY_SHARE = 0.02
 /** Growth below this share of the limit is ignored. */
 const FLAT_SHARE = 0.004
+/** Above the last mark every request is refused, until usage has not exceeded its maximum there for this time, ms. */
+const FLAT_AT_LAST_MS = 2000
 const CUT_EVERY_MS = 50
 const RAISE_EVERY_MS = 100
 const RAISE_WHILE_FLAT_MS = 500
@@ -78,6 +80,9 @@ export class MemoryRoom {
   #emptySinceMs = Number.NaN
   #steadyBytes = 0
   #steadySinceMs = 0
+  /** The maximum of the usage since it passed the last mark, and when it was reached. */
+  #highestBytes = 0
+  #highestAtMs = 0
   #ownBytes = 0
   readonly #shareBytes: number
   #slopeFrom: MemorySample | undefined
@@ -150,6 +155,11 @@ export class MemoryRoom {
       if (from !== undefined) this.#perMs = (usedBytes - from.usedBytes) / (nowMs - from.nowMs)
       this.#slopeFrom = sample
     }
+    if (usedBytes < this.#lastMark) this.#highestBytes = 0
+    else if (usedBytes > this.#highestBytes + this.limitBytes * FLAT_SHARE) {
+      this.#highestBytes = usedBytes
+      this.#highestAtMs = nowMs
+    }
     this.usedBytes = usedBytes
     this.#ahead = usedBytes + Math.max(0, this.#perMs) * AHEAD_MS
     const state = { nowMs, usedBytes, ahead: this.#ahead, isFull: this.#ahead >= this.#fullMark }
@@ -166,7 +176,7 @@ export class MemoryRoom {
   refuses(bringsBody: boolean, { all, bodies }: InService, nowMs: number): boolean {
     if (all === 0 || !this.#isOurs) return false
     const refuses =
-      this.usedBytes >= this.#lastMark ||
+      (this.usedBytes >= this.#lastMark && nowMs - this.#highestAtMs < FLAT_AT_LAST_MS) ||
       (bringsBody ? this.#bodies.isReachedBy(bodies, nowMs) : this.#others.isReachedBy(all - bodies, nowMs))
     if (refuses) this.#steadySinceMs = nowMs
     return refuses
@@ -174,7 +184,7 @@ export class MemoryRoom {
 
   /** True if {@link refuses} could return true for any request. */
   get mayRefuse(): boolean {
-    return this.#isOurs && (this.#bodies.isSet || this.#others.isSet || this.usedBytes >= this.#lastMark)
+    return this.#isOurs && (this.#bodies.isSet || this.#others.isSet)
   }
 }
 

@@ -1,5 +1,5 @@
 /** Watches the memory of this process's container: reads its cgroup files, more often when memory is fuller. */
-import { openSync, readFileSync, readSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { setTimeout } from 'node:timers'
 import { getHeapStatistics } from 'node:v8'
@@ -16,6 +16,10 @@ const LARGEST_HEAP_SHARE = 0.75
 const BEST_HEAP_SHARE = 0.6
 /** V8 begins a collection when buffers have grown by 64 MB. */
 const COLLECTION_BYTES = 64 * MB
+/** The limit of a running container can change (`docker update`, an in-place resize of Kubernetes). */
+const LIMIT_EVERY_MS = 5000
+/** Minimum interval of checks without request bodies, ms: requests that arrive trigger more, and nothing else is paced. */
+const WITHOUT_BODIES_MS = 50
 
 /** A server whose clients send bodies. */
 export interface BodySource {
@@ -35,22 +39,23 @@ export class Memory implements InService {
     this.#peak = this.all
     return peak
   })
-  readonly #group: OpenGroup | undefined = openGroup()
+  #group: MemoryGroup | undefined = memoryGroup()
   #room: MemoryRoom | undefined = this.#group && new MemoryRoom(this.#group.limitBytes)
-  #nextAtMs = 0
+  #limitAtMs = now() + LIMIT_EVERY_MS
+  #nextAtMs = this.#room === undefined ? Number.POSITIVE_INFINITY : 0
   #told: string | undefined
   #toldAtMs = Number.NEGATIVE_INFINITY
   #fullAtBytes: number | undefined
   #timer: NodeJS.Timeout | undefined
   readonly #warnOfOthers = warnOnce()
-  #heapIsJudged = false
+  readonly #warnOnceOfHeap = warnOnce()
 
   /** Called when a handler starts. */
   entered(bringsBody: boolean): void {
     if (++this.all > this.#peak) this.#peak = this.all
     if (!bringsBody) return
     this.bodies++
-    if (this.#room !== undefined) this.#lookSoon(this.#room)
+    this.#lookSoon()
   }
 
   /** Called when the response of a request has closed. */
@@ -62,9 +67,7 @@ export class Memory implements InService {
   /** True if a request that arrives now must be shed to save memory. */
   refuses(bringsBody: boolean, nowMs: number): boolean {
     if (this.all >= this.#heap.most && this.#heap.refuses(this.all, nowMs)) return true
-    const room = this.#room
-    if (room === undefined) return false
-    if (nowMs >= this.#nextAtMs) this.#look(room, nowMs)
+    if (nowMs >= this.#nextAtMs) this.#look(nowMs)
     return this.#room?.refuses(bringsBody, this, nowMs) === true
   }
 
@@ -85,9 +88,12 @@ export class Memory implements InService {
     return this.#told
   }
 
-  #look(room: MemoryRoom, nowMs: number): void {
+  #look(nowMs: number): void {
     try {
-      room.sampled({ nowMs, usedBytes: this.#group!.usedBytes(), ownBytes: process.memoryUsage.rss() }, this)
+      if (nowMs >= this.#limitAtMs) this.#readLimit(nowMs)
+      const room = this.#room
+      if (room === undefined) return
+      room.sampled({ nowMs, usedBytes: usedBytes(this.#group!), ownBytes: process.memoryUsage.rss() }, this)
       this.#nextAtMs = nowMs + room.nextInMs
       if (room.isFullOfOthers) {
         this.#warnOfOthers(
@@ -99,18 +105,34 @@ export class Memory implements InService {
       // A buffer that is never written to uses only address space, but V8 counts it towards the next collection.
       if (room.wantsCollection(nowMs)) new ArrayBuffer(COLLECTION_BYTES)
       if (room.mayRefuse) this.#warnOfHeap(room.limitBytes)
-      if (this.bodies > 0 || (this.all > 0 && room.usedBytes > room.limitBytes / 2)) this.#lookSoon(room)
+      if (this.bodies > 0 || (this.all > 0 && room.usedBytes > room.limitBytes / 2)) this.#lookSoon()
     } catch (error) {
-      this.#stop(error)
+      warn(
+        `meltproof can no longer read the memory use of the container of process ${process.pid} (${String(error)}); it watches only the heap.`,
+      )
+      this.#stop()
     }
   }
 
   /** New requests trigger checks too; this timer is for requests in service that allocate while none arrive. */
-  #lookSoon({ nextInMs }: MemoryRoom): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined
-      if (this.#room !== undefined) this.#look(this.#room, now())
-    }, nextInMs).unref()
+  #lookSoon(): void {
+    if (this.#room === undefined) return
+    const leastMs = this.bodies > 0 ? 0 : WITHOUT_BODIES_MS
+    this.#timer ??= setTimeout(this.#lookAgain, Math.max(leastMs, this.#room.nextInMs)).unref()
+  }
+
+  readonly #lookAgain = (): void => {
+    this.#timer = undefined
+    this.#look(now())
+  }
+
+  #readLimit(nowMs: number): void {
+    this.#limitAtMs = nowMs + LIMIT_EVERY_MS
+    this.#group = memoryGroup()
+    if (this.#group?.limitBytes === this.#room?.limitBytes) return
+    // What was learned under another limit would be wrong under this one.
+    this.#room = this.#group && new MemoryRoom(this.#group.limitBytes)
+    if (this.#room === undefined) this.#stop()
   }
 
   #tellSources({ pacesBodies, usedBytes }: MemoryRoom): void {
@@ -126,21 +148,17 @@ export class Memory implements InService {
 
   /** V8 collects garbage before its heap is full, which is too late if the container is smaller than the heap limit. */
   #warnOfHeap(containerBytes: number): void {
-    if (this.#heapIsJudged) return
-    this.#heapIsJudged = true
     const { heap_size_limit: heapBytes } = getHeapStatistics()
     if (heapBytes <= containerBytes * LARGEST_HEAP_SHARE) return
-    warn(
+    this.#warnOnceOfHeap(
       `the container of process ${process.pid} has ${mb(containerBytes)} of memory, but V8's heap may grow to ${mb(heapBytes)}, so V8 collects ` +
         `garbage too late. Start Node with --max-old-space-size=${Math.round((containerBytes * BEST_HEAP_SHARE) / MB)}. Until then meltproof sheds requests.`,
     )
   }
 
-  #stop(error: unknown): void {
+  #stop(): void {
     this.#room = undefined
-    warn(
-      `meltproof can no longer read the memory use of the container of process ${process.pid} (${String(error)}); it watches only the heap.`,
-    )
+    this.#nextAtMs = Number.POSITIVE_INFINITY
     // A socket that cannot be resumed has closed.
     quietly(() => {
       for (const source of this.sources) source.onRoom()
@@ -150,39 +168,25 @@ export class Memory implements InService {
 
 const mb = (bytes: number): string => `${Math.round(bytes / MB)} MB`
 
-interface OpenGroup {
-  readonly limitBytes: number
-  usedBytes(): number
-}
+const readText = (path: string): string => readFileSync(path, 'latin1')
 
-/** Keeps the files open: reading one costs 1 to 7 us. */
-function opened({ limitBytes, usageFile, statFile, reclaimable }: MemoryGroup): OpenGroup {
-  const [usage, stat] = [openSync(usageFile, 'r'), openSync(statFile, 'r')]
-  const buffer = Buffer.alloc(8192)
-  const read = (fd: number): string => buffer.toString('latin1', 0, readSync(fd, buffer, 0, buffer.length, 0))
-  return {
-    limitBytes,
-    usedBytes() {
-      const bytes = Number.parseInt(read(usage), 10)
-      if (!Number.isFinite(bytes)) throw new Error('the file with its use contains no number')
-      // Below half of the limit, subtracting reclaimable memory would not change the decision.
-      return bytes < limitBytes / 2 ? bytes : bytes - reclaimableBytes(read(stat), reclaimable)
-    },
-  }
+function usedBytes({ limitBytes, usageFile, statFile, reclaimable }: MemoryGroup): number {
+  const bytes = Number.parseInt(readText(usageFile), 10)
+  if (!Number.isFinite(bytes)) throw new Error('the file with its use contains no number')
+  // Below half of the limit, subtracting reclaimable memory would not change the decision.
+  return bytes < limitBytes / 2 ? bytes : bytes - reclaimableBytes(readText(statFile), reclaimable)
 }
 
 let memory: Memory | undefined
 
-/** The only instance of this process. */
 export function processMemory(): Memory {
   memory ??= new Memory()
   return memory
 }
 
-function openGroup(): OpenGroup | undefined {
+function memoryGroup(): MemoryGroup | undefined {
   try {
-    const found = findMemoryGroup(path => readFileSync(path, 'latin1'), totalmem())
-    return found && opened(found)
+    return findMemoryGroup(readText, totalmem())
   } catch (error) {
     warn(
       `meltproof cannot read the memory limit of the container of process ${process.pid} (${(error as Error).message}); it watches only the heap.`,

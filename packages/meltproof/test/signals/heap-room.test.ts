@@ -9,7 +9,12 @@ describe('the limit of the old generation', () => {
   const MB = 1024 * 1024
   it('is the last --max-old-space-size flag', () => {
     const flags = ['--max-old-space-size=100', '--inspect', '--max_old_space_size=200']
-    assert.equal(oldSpaceLimit(flags, 500 * MB, 24), 200 * MB)
+    assert.equal(oldSpaceLimit(flags, 240 * MB, 24), 200 * MB)
+    assert.equal(oldSpaceLimit([...flags, '--max-semi-space-size=128'], 584 * MB, 24), 200 * MB)
+  })
+  it('is not that of a flag which V8 has not read, because the app changed NODE_OPTIONS later', () => {
+    assert.equal(oldSpaceLimit(['--max-old-space-size=256'], 4288 * MB, 24), 4096 * MB)
+    assert.equal(oldSpaceLimit(['--max-old-space-size=8192'], 4288 * MB, 24), 4288 * MB)
   })
   it('is the heap limit without the young generation if there is no flag', () => {
     // Values that Node 22, 24 and 26 report in containers of 1, 2, 4 and 16 GB.

@@ -85,6 +85,20 @@ describe('MemoryRoom', () => {
     assert.equal(filling.refuses({ all: 40, bodies: 0 }).none, true)
   })
 
+  it('admits requests again while usage stays constant above the last mark, until it grows', () => {
+    const filling = new Filling()
+    const few = { all: 5, bodies: 0 }
+    for (let used = 60; used <= 250; used += 5) filling.at(used, few, { forMs: 100 })
+    filling.at(250, few, { forMs: 1000 })
+    assert.equal(filling.refuses({ all: 1, bodies: 0 }).none, true)
+    filling.at(250, few, { forMs: 10_000 })
+    assert.equal(filling.refuses(few).none, false)
+    filling.at(252, few)
+    assert.equal(filling.refuses({ all: 1, bodies: 0 }).none, true)
+    filling.at(252, few, { forMs: 40_000 })
+    assert.equal(filling.room.mayRefuse, false)
+  })
+
   it('admits regular bursts again while usage stays flat', () => {
     const filling = new Filling()
     for (let used = 60; used <= 225; used += 1) filling.at(used, { all: 5, bodies: 0 }, { forMs: 200 })

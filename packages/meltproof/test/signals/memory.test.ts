@@ -17,11 +17,14 @@ const folder = join(isV1 ? '/sys/fs/cgroup/memory' : '/sys/fs/cgroup', `meltproo
 const scratch = mkdtempSync(join(tmpdir(), 'meltproof-memory-'))
 const started: ChildProcess[] = []
 
+const setLimit = (mb: number): void =>
+  writeFileSync(join(folder, isV1 ? 'memory.limit_in_bytes' : 'memory.max'), String(mb * MB))
+
 /** Returns undefined, or why no group can be created here. */
 function makeGroup(): string | undefined {
   try {
     mkdirSync(folder)
-    writeFileSync(join(folder, isV1 ? 'memory.limit_in_bytes' : 'memory.max'), String(LIMIT_MB * MB))
+    setLimit(LIMIT_MB)
     return undefined
   } catch (error) {
     return `no memory cgroup can be made here: ${String(error)}`
@@ -110,6 +113,14 @@ describe('a server in a memory cgroup', { skip: skip ?? false }, () => {
     assert.ok(shed > 0, String(shed))
     assert.match(explain, /the container's memory was nearly full: \d+ MB of 256 MB \(this process \d+ MB, its heap/)
     assert.equal(await post(port, 1000), 200)
+
+    setLimit(2 * LIMIT_MB)
+    await sleep(5000) // Until the next look at the limit.
+    assert.equal(await post(port, 1000), 200)
+    const more = await Promise.all(Array.from({ length: 60 }, () => post(port, MB)))
+    assert.deepEqual(new Set(more), new Set([200]), 'the container has room again')
+    assert.equal((await figures(server)).shed, shed)
+    setLimit(LIMIT_MB)
     server.kill('SIGKILL')
     await once(server, 'exit')
   })
