@@ -11,7 +11,8 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import net, { type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import tls from 'node:tls'
 import { promisify } from 'node:util'
 import { isBehindOthers } from '../src/outbound/undici-client.ts'
 import {
@@ -21,10 +22,15 @@ import {
   DISCARDED_REQUEST,
   type Parser,
 } from '../src/server/connection/http-socket.ts'
+import { CERTIFICATE } from './server/tls.fixture.ts'
 
 const NODE = Number.parseInt(process.versions.node, 10)
 
 type Private = Record<string | symbol, unknown>
+
+interface Handle {
+  readonly writeQueueSize: number
+}
 
 const open = new Set<net.Server>()
 after(() => {
@@ -410,6 +416,55 @@ describe('a client request', () => {
       response.resume()
     } finally {
       prototype.addRequest = addRequest
+    }
+  })
+
+  it("sets upgradeOrConnect, and its socket emits agentRemove, before 'connect'", async () => {
+    const server = http.createServer().on('connect', (_, socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'))
+    const { port } = await listen(server)
+    const request = http.request({ port, host: '127.0.0.1', method: 'CONNECT', path: 'a:1', agent: false }).end()
+    const order: unknown[] = []
+    request.on('socket', socket =>
+      socket.on('agentRemove', () => order.push((request as unknown as Private)['upgradeOrConnect'])),
+    )
+    request.on('connect', (_, socket) => {
+      order.push('connect')
+      socket.destroy()
+    })
+    await once(request, 'close')
+    assert.deepEqual(order, [true, 'connect'])
+  })
+
+  it('has a socket with a _handle, in TLS with its _parent, whose writeQueueSize falls during a large write', async () => {
+    const accept = (socket: Socket): Socket => socket.pause()
+    const plain = await listen(net.createServer(accept))
+    const secure = await listen(tls.createServer(CERTIFICATE, accept))
+    for (const [accepted, open] of [
+      [once(plain.server, 'connection'), () => net.connect(plain.port, '127.0.0.1')],
+      [
+        once(secure.server, 'secureConnection'),
+        () => tls.connect({ port: secure.port, host: '127.0.0.1', rejectUnauthorized: false }),
+      ],
+    ] as const) {
+      const client = open()
+      const { _handle } = client as unknown as { _handle: Handle & { _parent?: Handle } }
+      const handle = _handle._parent ?? _handle
+      assert.equal(client instanceof tls.TLSSocket, _handle._parent !== undefined)
+      let drained = false
+      client.write(Buffer.alloc(30_000_000), () => {
+        drained = true
+      })
+      const [peer] = (await accepted) as [Socket]
+      // The kernel has room for some of it.
+      await sleep(200)
+      const stuck = handle.writeQueueSize
+      assert.ok(stuck > 0 && client.writableLength === 30_000_000, `${stuck} of ${client.writableLength}`)
+      peer.resume()
+      const sizes = new Set<number>()
+      for (; !drained; await nextTurn()) sizes.add(handle.writeQueueSize)
+      assert.ok(sizes.size >= 3 && Math.max(...sizes) <= stuck, [...sizes].join())
+      assert.equal(handle.writeQueueSize, 0)
+      client.destroy()
     }
   })
 

@@ -4,6 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { nextTick } from 'node:process'
+import { clearTimeout } from 'node:timers'
 import { BoundConnection } from './bound-connection.ts'
 import type { Cancellation } from './cancellations.ts'
 import { killQuery } from './mysql2-kill.ts'

@@ -19,7 +19,7 @@ const FAILURES = /^(ECONN|EAI_|EHOST|ENET|ERR_SSL_|(ENOTFOUND|EPIPE|EPROTO|UND_E
 
 export interface Carrier {
   /** Ends the call with this error, reported as its client reports errors. Called at most once. */
-  fail(error: Error): void
+  fail(error: Error, queued: boolean): void
   progress(): CallProgress
 }
 
@@ -159,7 +159,8 @@ export class CallLimiter {
 
   #due(): void {
     if (this.#ended) return
-    const found = this.phases.check(now(), stalledBetween, this.#carrier.progress())
+    const found = this.#bounds.guarded(() => this.phases.check(now(), stalledBetween, this.#carrier.progress()))
+    if (found === undefined) return // An exception: the limits are removed, and the call continues.
     if (found.expired === undefined) this.#wait(found.inMs)
     else this.#giveUp(this.#exceeded(found.expired, found.limitMs))
   }
@@ -172,23 +173,18 @@ export class CallLimiter {
 
   #exceeded(phase: CallPhase, limitMs: number, cause?: Error): Error {
     const nowMs = now()
-    return new DeadlineExceededError(
-      {
-        phase,
-        limitMs,
-        waitedMs: nowMs - this.#startMs,
-        ownStallMs: stalledBetween(this.#startMs, nowMs),
-        ...(cause === undefined ? { heldUpMs: this.phases.heldUpMs(nowMs, stalledBetween) } : {}),
-        bytesSeen: this.phases.bytesSeen,
-        what: `the call to ${this.#origin}`,
-      },
-      cause === undefined ? undefined : { cause },
-    )
+    const waitedMs = nowMs - this.#startMs
+    const ownStallMs = stalledBetween(this.#startMs, nowMs)
+    const { bytesSeen } = this.phases
+    const facts = { phase, limitMs, waitedMs, ownStallMs, bytesSeen, what: `the call to ${this.#origin}` }
+    if (cause !== undefined) return new DeadlineExceededError(facts, { cause })
+    return new DeadlineExceededError({ ...facts, heldUpMs: this.phases.heldUpMs(nowMs, stalledBetween) })
   }
 
   #giveUp(error: Error): void {
     if (this.#ended) return
+    const progress = this.#bounds.guarded(() => this.#carrier.progress())
     this.end(error)
-    if (this.#bounds.active) this.#carrier.fail(error)
+    if (progress !== undefined && this.#bounds.active) this.#carrier.fail(error, progress.queued)
   }
 }

@@ -58,10 +58,11 @@ export const DEFAULT_LIMITS: CallLimits = {
 
 /**
  * For apps that did not ask for limits. They end only calls that are certainly dead: long polls may answer after ten
- * minutes, watches may be silent for hours, and downloads may take any time.
+ * minutes, watches may be silent for hours, and downloads may take any time. A connect ends first by undici's timer
+ * (10 s) or the kernel's (about 130 s), with a code that clients retry. Only handshakes of TLS and proxies hang longer.
  */
 export const ZERO_CODE_LIMITS: CallLimits = {
-  connectMs: 10_000,
+  connectMs: 150_000,
   firstByteMs: 900_000,
   idleMs: false,
   minBytesPerSecond: false,
@@ -79,8 +80,6 @@ export const LONGEST_MS: number = 2 ** 31 - 1
 
 const NAMES = Object.keys(DEFAULT_LIMITS)
 
-const FIRST_HEADER = DEADLINE_HEADERS.slice(0, 1)
-
 export class LimitTable {
   readonly everywhere: CallLimits
   readonly tells: boolean
@@ -93,7 +92,7 @@ export class LimitTable {
   constructor(options: OutboundLimits, defaults: CallLimits = DEFAULT_LIMITS) {
     checkObject('the limits', options, 'an object such as { totalMs: 5000 }')
     rejectUnknown('meltproof/outbound', options, [...NAMES, 'origins', 'tellTo', 'deadlineHeaders'])
-    const { origins = {}, tellTo = [], deadlineHeaders = FIRST_HEADER, ...everywhere } = options
+    const { origins = {}, tellTo = [], deadlineHeaders = DEADLINE_HEADERS.slice(0, 1), ...everywhere } = options
     this.everywhere = checkLimits('', everywhere, defaults)
     checkObject('origins', origins, 'an object keyed by origin')
     for (const [origin, given] of Object.entries(origins)) {

@@ -8,6 +8,7 @@ import type { Socket } from 'node:net'
 import { nextTick } from 'node:process'
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers'
+import { now } from '../clock.ts'
 import { installed } from './bounds.ts'
 import { Call, isObserved } from './call.ts'
 import type { Carrier } from './call-limiter.ts'
@@ -22,7 +23,7 @@ const CARRIER: unique symbol = Symbol('meltproof.carrier')
 /** Property of a request that its agent has not received yet: the function that passes it to the agent. */
 const HELD: unique symbol = Symbol('meltproof.held')
 
-type Request = ClientRequest & { [CARRIER]?: RequestCarrier; [HELD]?: (() => void) | undefined }
+type Request = ClientRequest & { [CARRIER]?: RequestCarrier; [HELD]?: (() => void) | undefined; agent?: Agent }
 type Response = IncomingMessage & { [CARRIER]?: RequestCarrier }
 
 export const useNodeHttp: () => () => void = sharedListeners({
@@ -52,13 +53,12 @@ export function holdRequests(): () => void {
   const hold = function (this: Agent, request: Request, ...rest: unknown[]): void {
     const go = (): void => Reflect.apply(addRequest, this, [request, ...rest])
     const limits = installed.bounds?.limits.of(originOf(request))
-    if (limits === undefined || limits === false || !limits.adaptive) {
-      go()
-      return
+    if (limits === undefined || limits === false || !limits.adaptive) go()
+    else {
+      request[HELD] = go
+      // Releases the request at the latest here, because Node may never announce it.
+      nextTick(letGo, request)
     }
-    request[HELD] = go
-    // Releases the request at the latest here, because Node may never announce it.
-    nextTick(letGo, request)
   }
   prototype.addRequest = hold
   return () => {
@@ -116,12 +116,20 @@ function observing(push: Readable['push']): PropertyDescriptor {
 const { push: originalPush } = Readable.prototype
 const PUSH = observing(originalPush)
 
+/** A handle of TLS has the one of its connection as its parent. */
+type Handle = { readonly writeQueueSize?: number; readonly _parent?: Handle | null }
+
+/** How long a request that was seen in a queue counts as queued, ms. */
+const MARKED_MS = 100
+
 class RequestCarrier implements Carrier {
   readonly #request: Request
   call: Call | undefined
   #response: IncomingMessage | undefined
   /** True while the request is held back from its agent. */
   #waits = false
+  /** When the request was last seen in a queue of its agent. Undefined costs less than a number. */
+  #queuedAtMs: number | undefined = undefined
   /** Bytes that a keep-alive connection sent for earlier requests. */
   #sentBefore = 0
 
@@ -182,10 +190,11 @@ class RequestCarrier implements Carrier {
   }
 
   closed(): void {
+    if (this.call?.ended !== false) return
     const { res } = this.#request as { res?: IncomingMessage | null }
     // 'http.client.response.finish' is not published for upgrades, so their answer is noted here.
-    if (res != null && this.#response === undefined) this.call?.answered(res.statusCode, res.rawHeaders)
-    this.call?.end(this.#response?.complete === false ? new Error('aborted') : undefined)
+    if (res != null && this.#response === undefined) this.call.answered(res.statusCode, res.rawHeaders)
+    this.call.end(this.#response?.complete === false ? new Error('aborted') : undefined)
   }
 
   #refuse(error: Error): void {
@@ -200,8 +209,8 @@ class RequestCarrier implements Carrier {
     }
   }
 
-  fail(error: Error): void {
-    this.call?.fail(error, this.progress().queued)
+  fail(error: Error, queued: boolean): void {
+    this.call?.fail(error, queued)
     const request = this.#request
     const response = this.#response
     for (const emitter of [request, response, request.socket])
@@ -209,18 +218,14 @@ class RequestCarrier implements Carrier {
     if (response !== undefined) {
       // Ends the body as a broken connection does, but with this error, because Node's ECONNRESET gives no reason.
       const { destroy } = response
-      const destroyed = function (this: IncomingMessage): IncomingMessage {
-        return destroy.call(this, error)
-      }
-      Object.defineProperty(response, 'destroy', { value: destroyed, configurable: true, writable: true })
+      const value = (): IncomingMessage => destroy.call(response, error)
+      Object.defineProperty(response, 'destroy', { value, configurable: true, writable: true })
       if (request.socket != null) request.socket.destroy(error)
       else response.destroy()
-    } else if (request.socket != null) request.destroy(error)
-    else {
+    } else {
       request.destroy(error)
       if (this.#waits) emitError(request, error)
-      else if (placeInQueue(request) !== undefined) failQueued(request, error)
-      else failWithoutSocket(request, error)
+      else if (request.socket == null && !failQueued(request, error)) failWithoutSocket(request, error)
     }
   }
 
@@ -228,21 +233,34 @@ class RequestCarrier implements Carrier {
     const request = this.#request
     const { socket } = request
     if (socket == null) {
-      const queued = this.#waits || placeInQueue(request) !== undefined
+      const queued = this.#waits || this.#isQueued()
       return { queued, paused: false, awaitingCaller: false, sentBytes: 0 }
     }
     const unsent = socket.writableLength
-    return {
-      queued: false,
-      paused: socket.isPaused(),
-      awaitingCaller: !request.writableEnded && unsent === 0,
-      sentBytes: socket.bytesWritten - unsent - this.#sentBefore,
-    }
+    // All of a large write is unsent until it ends. Only the innermost handle shows how much the kernel has taken.
+    let handle = (socket as { _handle?: Handle | null })._handle
+    while (handle?._parent != null) handle = handle._parent
+    const sentBytes = socket.bytesWritten - unsent - (handle?.writeQueueSize ?? 0) - this.#sentBefore
+    const awaitingCaller = !request.writableEnded && unsent === 0
+    return { queued: false, paused: socket.isPaused(), awaitingCaller, sentBytes }
+  }
+
+  /** A search marks all requests in the queues, because 100,000 of them may ask in the same turn. */
+  #isQueued(): boolean {
+    const nowMs = now()
+    if (nowMs - (this.#queuedAtMs ?? Number.NEGATIVE_INFINITY) < MARKED_MS) return true
+    const queued = queuesOf(this.#request.agent).flatMap(([, , requests]) => requests.map(each => each?.[CARRIER]))
+    for (const carrier of queued) if (carrier !== undefined) carrier.#queuedAtMs = nowMs
+    return this.#queuedAtMs === nowMs
   }
 
   gotSocket(socket: Socket): void {
     const { call } = this
+    const request = this.#request as Request & { upgradeOrConnect?: boolean }
     if (call?.statesTooMuch) this.#writeFields(call)
+    // Node emits this just before 'connect' or 'upgrade', where `tunnel` removes all listeners of the request.
+    if (request.listenerCount('connect') + request.listenerCount('upgrade') > 0)
+      this.#onceUntilClosed(socket, 'agentRemove', () => request.upgradeOrConnect === true && this.closed())
     if (!socket.connecting && (socket as { secureConnecting?: boolean }).secureConnecting !== true) {
       this.#connected(socket, false)
       return
@@ -250,9 +268,12 @@ class RequestCarrier implements Carrier {
     this.call?.connecting()
     // A connecting TLSSocket emits 'secureConnect' once it can be used.
     const event = 'encrypted' in socket ? 'secureConnect' : 'connect'
-    const ready = (): void => this.#connected(socket, true)
-    socket.once(event, ready)
-    this.#request.once('close', () => socket.removeListener(event, ready))
+    this.#onceUntilClosed(socket, event, () => this.#connected(socket, true))
+  }
+
+  #onceUntilClosed(socket: Socket, event: string, listener: () => void): void {
+    socket.once(event, listener)
+    this.#request.once('close', () => socket.removeListener(event, listener))
   }
 
   #connected(socket: Socket, made: boolean): void {
@@ -278,14 +299,16 @@ function shortenHead(request: ClientRequest, call: Call): void {
   first.data = data
 }
 
-/** Reports the error of a destroyed request in its agent's queue. Node would wait for a connection, perhaps forever. */
-function failQueued(request: ClientRequest, error: Error): void {
-  const place = request.closed ? undefined : placeInQueue(request)
-  if (place === undefined) return
-  const { queues, name, index } = place
-  queues[name]!.splice(index, 1)
-  if (queues[name]!.length === 0) delete queues[name]
+/** Reports the error of a destroyed request that its agent has queued, if it has. Node might wait forever. */
+function failQueued(request: Request, error: Error): boolean {
+  const queues = request.closed || request.socket != null ? [] : queuesOf(request.agent)
+  const found = queues.find(([, , requests]) => requests.includes(request))
+  if (found === undefined) return false
+  const [name, queue, requests] = found
+  queue.splice(requests.indexOf(request), 1)
+  if (queue.length === 0) delete (request.agent!.requests as Record<string, unknown>)[name]
   emitError(request, error)
+  return true
 }
 
 /**
@@ -308,16 +331,10 @@ function emitError(request: ClientRequest, error: Error): void {
   })
 }
 
-type Queues = Record<string, ClientRequest[]>
-
-/** Where a request waits for a free connection of its agent; undefined when it does not wait. */
-function placeInQueue(request: ClientRequest): { queues: Queues; name: string; index: number } | undefined {
-  const { agent } = request as { agent?: Agent }
-  if (request.socket != null || agent?.requests === undefined) return undefined
-  const queues = agent.requests as Queues
-  for (const [name, queue] of Object.entries(queues)) {
-    const index = queue.indexOf(request)
-    if (index >= 0) return { queues, name, index }
-  }
-  return undefined
+/** The queues in which requests wait for a connection. Agents of `tunnel` and `tunnel-agent` have one, of entries. */
+function queuesOf(agent: Agent | undefined): [name: string, queue: unknown[], requests: (Request | undefined)[]][] {
+  const queues: unknown = agent?.requests ?? {}
+  if (Array.isArray(queues)) return [['', queues, queues.map(entry => entry?.request)]]
+  const lists = Object.entries(queues as object).filter(([, queue]) => Array.isArray(queue))
+  return lists.map(([name, queue]) => [name, queue, queue])
 }

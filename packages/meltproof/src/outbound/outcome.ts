@@ -1,18 +1,12 @@
 /** How a call ended, derived from the error that its caller got. Pure. */
 import type { OutboundOutcome } from '../record.ts'
 
-const TIMEOUT_CODES: ReadonlySet<string | undefined> = new Set([
-  'MELTPROOF_DEADLINE_EXCEEDED',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'ETIMEDOUT',
-])
+const TIMEOUT_CODES = /^(MELTPROOF_DEADLINE_EXCEEDED|UND_ERR_(HEADERS|BODY|CONNECT)_TIMEOUT|ETIMEDOUT)$/
 
 export function outcomeOf(error: unknown): OutboundOutcome {
   if (error === undefined || error === null) return 'answered'
   const name = textOf(error, 'name')
-  if (TIMEOUT_CODES.has(codeOf(error)) || name === 'TimeoutError') return 'timeout'
+  if (TIMEOUT_CODES.test(codeOf(error) ?? '') || name === 'TimeoutError') return 'timeout'
   if (name === 'AbortError') return 'aborted'
   // An error sent by PostgreSQL, MySQL or Redis is an answer.
   const sent = textOf(error, 'severity') ?? textOf(error, 'sqlState')

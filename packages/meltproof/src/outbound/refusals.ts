@@ -63,11 +63,8 @@ export class Refusals {
 
   #throttleOf(route: string, nowMs: number): Throttle {
     const key = this.#throttles.has(route) || this.#hasRoom(nowMs) ? route : OTHERS
-    let throttle = this.#throttles.get(key)
-    if (throttle === undefined) {
-      throttle = new Throttle()
-      this.#throttles.set(key, throttle)
-    }
+    const throttle = this.#throttles.get(key) ?? new Throttle()
+    this.#throttles.set(key, throttle)
     return throttle
   }
 

@@ -19,8 +19,7 @@ export function retryAfterMs(
   const text = value.trim()
   if (/^\d+$/.test(text)) return Number(text) * 1000
   const untilMs = dateMs(text)
-  if (untilMs === undefined) return undefined
-  return Math.max(0, untilMs - (dateMs(date?.trim() ?? '') ?? wallMs()))
+  return untilMs === undefined ? undefined : Math.max(0, untilMs - (dateMs(date?.trim() ?? '') ?? wallMs()))
 }
 
 function dateMs(text: string): number | undefined {

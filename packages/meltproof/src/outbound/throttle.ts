@@ -103,9 +103,8 @@ export class Throttle {
     }
     if (Number.isNaN(this.#judgeFrom)) this.#judgeFrom = nowMs + WINDOW_MS
     if (nowMs < this.#judgeFrom) return
-    this.#judged++
     if (served) this.#judgedServed++
-    if (this.#judged < JUDGED) return
+    if (++this.#judged < JUDGED) return
     const share = this.#judgedServed / this.#judged
     this.#judged = 0
     this.#judgedServed = 0

@@ -71,9 +71,8 @@ export abstract class BoundedHandler extends Dispatched implements Carrier {
     queueMicrotask(() => this.report(error))
   }
 
-  fail(error: Error): void {
-    const notStarted = this.#abort === undefined
-    this.call?.fail(error, notStarted && this.progress().queued)
+  fail(error: Error, queued = false): void {
+    this.call?.fail(error, queued && this.#abort === undefined)
     if (this.#abort !== undefined) this.#abort(error)
     else {
       this.#gaveUp = error

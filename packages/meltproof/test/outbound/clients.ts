@@ -21,7 +21,10 @@ export interface CallOptions {
 export type Client = (url: string, options?: CallOptions) => Promise<string>
 
 /** Calls node:http or node:https, depending on the URL, and reads the body with events. */
-export const overHttp: Client = (url, { signal, body } = {}) =>
+export const overHttp = (
+  url: string,
+  { signal, body }: { readonly signal?: AbortSignal; readonly body?: string | Uint8Array } = {},
+): Promise<string> =>
   new Promise((resolve, reject) => {
     const options = {
       ca: CERTIFICATE.cert,

@@ -63,6 +63,20 @@ function answer(request: http.IncomingMessage, response: http.ServerResponse): v
       request.on('data', (chunk: Buffer) => (length += chunk.length)).on('end', () => response.end(String(length)))
       break
     }
+    // Reads 512 KB at a time with pauses of `ms`, and without pauses once it has `bytes`.
+    case '/sip': {
+      let length = 0
+      let pauses = 0
+      request.on('end', () => response.end(String(length)))
+      request.on('data', (chunk: Buffer) => {
+        length += chunk.length
+        if (length > bytes || length < pauses * 524_288) return
+        pauses++
+        request.pause()
+        setTimeout(() => request.resume(), ms)
+      })
+      break
+    }
     case '/deaf':
       request.pause()
       break

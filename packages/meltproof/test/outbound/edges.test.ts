@@ -154,6 +154,24 @@ describe('agents of node:http', () => {
     agent.destroy()
   })
 
+  test('many calls that wait in one agent read its queue together', async () => {
+    const agent = new http.Agent({ maxSockets: 1 })
+    const { requests } = agent
+    let reads = 0
+    const get = (): object => {
+      reads++
+      return requests
+    }
+    Object.defineProperty(agent, 'requests', { get })
+    withLimits({ connectMs: 200, totalMs: 1_500 })
+    const calls = Array.from({ length: 300 }, () => sent({ agent, path: '/silent' }))
+    reads = 0
+    await sleep(1_200)
+    assert.ok(reads > 0 && reads < 60, `${reads} reads`)
+    for (const { error } of await Promise.all(calls)) assert.equal(deadlineIn(error)?.phase, 'total')
+    agent.destroy()
+  })
+
   test('a reused connection does not accumulate listeners', async () => {
     withLimits({})
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
@@ -301,6 +319,23 @@ describe('bodies', () => {
     request.end(Buffer.alloc(50_000_000))
     const [error] = (await once(request, 'error')) as [Error]
     assert.equal(deadlineIn(error)?.phase, 'first-byte')
+    const secure = overHttp(`${dependency.secureUrl}/deaf`, { body: 'x'.repeat(30_000_000) })
+    assert.equal((await exceeded(secure)).phase, 'first-byte')
+  })
+
+  test('node:http: an upload in one write that its peer reads slowly does not end after firstByteMs', async () => {
+    const bytes = 30_000_000
+    const bodies = [Buffer.alloc(bytes), 'x'.repeat(bytes)]
+    const upload = (url: string, body: Buffer | string): Promise<string> =>
+      overHttp(`${url}/sip?ms=100&bytes=12000000`, { body })
+    const all = (): Promise<string[]> =>
+      Promise.all([dependency.url, dependency.secureUrl].flatMap(url => bodies.map(body => upload(url, body))))
+    const startMs = performance.now()
+    assert.deepEqual(await all(), Array(4).fill(String(bytes)), 'bare')
+    const tookMs = performance.now() - startMs
+    assert.ok(tookMs > 2_000, `${tookMs} ms`)
+    withLimits({ firstByteMs: 700, totalMs: false })
+    assert.deepEqual(await all(), Array(4).fill(String(bytes)))
   })
 })
 

@@ -11,7 +11,7 @@ for (const CLIENT of ['fetch', 'http', 'undici']) {
       assert.deepEqual({ code, stdout }, { code: 0, stdout: 'hello\n'.repeat(3) })
       assert.match(
         stderr,
-        /^meltproof\/register: outbound calls of this process are limited: 10 s to connect, 900 s to the head of the answer\. .*\n$/,
+        /^meltproof\/register: outbound calls of this process are limited: 150 s to connect, 900 s to the head of the answer\. .*\n$/,
       )
     })
 
