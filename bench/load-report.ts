@@ -17,7 +17,7 @@ import { RequestPath } from '../packages/meltproof/src/server/request-path.ts'
 import { checkPeers } from '../packages/meltproof/src/server/request/peers.ts'
 import { loadReport } from '../packages/meltproof/src/server/response/load-report.ts'
 import { LoadReports } from '../packages/meltproof/src/server/response/load-reports.ts'
-import { HTML_PAGE, OwnAnswers, PROBLEM_JSON } from '../packages/meltproof/src/server/response/own-answers.ts'
+import { HTML_PAGE, OwnAnswers, SHED_PROBLEM } from '../packages/meltproof/src/server/response/own-answers.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 
 const options = scriptOptions(import.meta.filename, {
@@ -58,7 +58,7 @@ function answer(onto?: LoadReports): void {
 }
 
 function ownAnswers(reports?: LoadReports): OwnAnswers {
-  const body = { type: 'application/problem+json', text: PROBLEM_JSON }
+  const body = { type: 'application/problem+json', text: SHED_PROBLEM.text }
   return new OwnAnswers({ retryAfterS: [1, 5], headers: {}, body, page: HTML_PAGE, pressure: () => 0.5, reports })
 }
 

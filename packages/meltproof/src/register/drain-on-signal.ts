@@ -1,7 +1,8 @@
 /**
  * On SIGTERM and SIGINT (PM2, Ctrl-C) the servers drain first. Then the process ends as it would without meltproof: by
  * the signal, or by the app's own listeners. Listeners are called only after the drain, because many end the process at
- * once. A second signal skips the wait.
+ * once. But the drain does not wait for WebSockets and event streams, because it is those listeners that end them. A
+ * second signal skips the wait.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
@@ -11,7 +12,6 @@ import { setImmediate } from 'node:timers'
 import { now } from '../clock.ts'
 import { leave } from '../cluster/own-folder.ts'
 import { replaceMethod } from '../replace-method.ts'
-import type { Guard } from '../server/guard.ts'
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 type Signal = (typeof SIGNALS)[number]
@@ -28,9 +28,13 @@ const SAME_MS = 500
 /** Time for a worker to exit after its drain, ms. Then the primary ends, and the workers with it. */
 const LEAVE_MS = 1000
 
+interface Drainable {
+  drain(timeoutMs: number, leavesEndless: boolean): Promise<boolean>
+}
+
 /** @param drainDelayMs servers still accept connections for this time, ms; a drain gets twice this, at least 25 s */
 export function drainOnSignal(
-  guards: () => readonly Pick<Guard, 'drain'>[],
+  guards: () => readonly Drainable[],
   servers: () => readonly Server[],
   drainDelayMs = 0,
 ): void {
@@ -64,7 +68,7 @@ export function drainOnSignal(
     if (Number.isNaN(sinceMs)) {
       begunAt = now()
       drained = servers()
-      draining.push(...guards().map(guard => guard.drain(withinMs)))
+      draining.push(...guards().map(guard => guard.drain(withinMs, true)))
       draining.push(...liveWorkers().map(worker => workerEnded(worker, signal, withinMs)))
     }
     const rest = args.slice(1)

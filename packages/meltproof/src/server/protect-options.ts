@@ -15,7 +15,7 @@ import type { ReadinessOptions } from './operate/readiness.ts'
 import { checkClientKey, type ClientKey } from './request/client-key.ts'
 import type { CriticalityOf } from './request/criticality-of.ts'
 import { checkPeers, type FromPeer } from './request/peers.ts'
-import { HTML_PAGE, PROBLEM_JSON } from './response/own-answers.ts'
+import { HTML_PAGE, SHED_PROBLEM } from './response/own-answers.ts'
 import { checkShedHeaders } from './response/shed-headers.ts'
 import { type Warn, warn } from '../warnings.ts'
 
@@ -159,7 +159,7 @@ const CHECKS: { readonly [Name in keyof CheckedOptions]: (value: unknown) => Che
   lanes: (value = DEFAULT_LANES) => checkNumber('lanes', value, { min: 1, max: MOST_LANES, whole: true }),
   retryAfterS: (value = [1, 5]) => checkRetryAfter(value),
   shedHeaders: (value = {}) => checkShedHeaders('shedHeaders', value),
-  shedBody: (value = { type: 'application/problem+json', text: PROBLEM_JSON }) => checkBody(value),
+  shedBody: (value = SHED_PROBLEM) => checkBody(value),
   shedPage: (value = HTML_PAGE) => checkText('shedPage', value, 'a string of HTML'),
   deadlineMs: optional('deadlineMs', { min: 1, max: DAY_MS, unit: 'ms' }),
   deadlineHeaders: value => checkDeadlineHeaders('deadlineHeaders', value),

@@ -75,7 +75,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       const stalls = stallNaming.figures
       return stalls === undefined ? sheds : `${sheds} ${stalls.explain()}`
     },
-    drain: (timeoutMs = DRAIN_MS) => {
+    drain: (timeoutMs = DRAIN_MS, leavesEndless = false) => {
       checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
       if (draining !== undefined) return draining
       const { drainDelayMs } = checked
@@ -86,8 +86,9 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
             `${longest} ms, so that the last requests still have time. Give drain() a longer timeout.`,
         )
       }
-      const drainable = { server, path, lanes, sessions: sessions.open, sockets: belowTls.open }
-      draining = drain(drainable, timeoutMs, drainDelayMs).finally(() => path.shedding.records?.publishRest())
+      const open = { sessions: sessions.open, sockets: belowTls.open }
+      const drained = drain({ server, path, lanes, ...open, delayMs: drainDelayMs, leavesEndless }, timeoutMs)
+      draining = drained.finally(() => path.shedding.records?.publishRest())
       return draining
     },
     close: () => {

@@ -89,6 +89,19 @@ describe('register in a process without a server', () => {
     assert.deepEqual(registered, { stdout: 'main thread only\n', stderr: '' })
   })
 
+  it('runs a program that only require can load, if NODE_OPTIONS has --require', async t => {
+    const folder = mkdtempSync(join(tmpdir(), 'required-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    writeFileSync(join(folder, 'a.foo'), 'console.log(require.main === module)')
+    const [bare, registered] = await Promise.all(
+      [{}, { ...EVERYTHING, NODE_OPTIONS: `--require=${REQUIRED}` }].map(env =>
+        run(process.execPath, [join(folder, 'a.foo')], { env: { ...inherited(), ...env } }),
+      ),
+    )
+    assert.deepEqual(registered, bare)
+    assert.equal(registered!.stdout, 'true\n')
+  })
+
   it('keeps every line of a job that logs faster than its reader reads', async () => {
     const { out } = await piped('gzip | gzip -d | wc -l', { ...EVERYTHING, LINES: '600000' })
     assert.equal(out, '600000')

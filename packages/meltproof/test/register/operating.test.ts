@@ -1,7 +1,10 @@
 /** Operating an app without changing its code: a dry run, exempt paths, a limit, a deadline, readiness, draining. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { once } from 'node:events'
 import http from 'node:http'
+import net from 'node:net'
+import { text } from 'node:stream/consumers'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -110,6 +113,24 @@ describe('SIGTERM', () => {
       const child = start('slow.mjs', { env: { MELTPROOF_DRAIN: 'on', ON_SIGTERM } })
       const [answer, { code }] = await signalled(child)
       assert.deepEqual([answer, code], ['served', 3])
+    })
+  }
+
+  for (const MELTPROOF_DRAIN of ['off', 'on']) {
+    it(`lets the app end its WebSockets and event streams itself, MELTPROOF_DRAIN=${MELTPROOF_DRAIN}`, async () => {
+      const child = start('endless.mjs', { env: { MELTPROOF_DRAIN } })
+      const port = await child.port()
+      const heads = ['connection: upgrade\r\nupgrade: test\r\n', '']
+      const clients = heads.map(head => {
+        const client = net.connect(port, '127.0.0.1')
+        client.write(`GET / HTTP/1.1\r\nhost: a\r\n${head}\r\n`)
+        return client
+      })
+      const received = clients.map(text)
+      await Promise.all(clients.map(client => once(client, 'readable')))
+      child.process.kill('SIGTERM')
+      for (const each of await Promise.all(received)) assert.match(each, /farewell/)
+      assert.equal((await child.ended).code, 3)
     })
   }
 

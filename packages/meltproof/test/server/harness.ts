@@ -9,7 +9,7 @@ import { GATE_TUNING, type GateTuning } from '../../src/admission/gate.ts'
 import { fixedLimit, type Limiter } from '../../src/admission/limiter/limiter.ts'
 import { RequestPath } from '../../src/server/request-path.ts'
 import type { MemoryPolicy, RequestPolicy } from '../../src/server/request/policy.ts'
-import { HTML_PAGE, OwnAnswers, PROBLEM_JSON, type ShedAnswerOptions } from '../../src/server/response/own-answers.ts'
+import { HTML_PAGE, OwnAnswers, SHED_PROBLEM, type ShedAnswerOptions } from '../../src/server/response/own-answers.ts'
 import { RawConnection } from './raw.ts'
 import { CERTIFICATE } from './tls.fixture.ts'
 
@@ -77,7 +77,7 @@ export function pathOn(server: http.Server, options: GatedOptions = {}): Request
   const answers = new OwnAnswers({
     retryAfterS: [1, 5],
     headers: {},
-    body: { type: 'application/problem+json', text: PROBLEM_JSON },
+    body: SHED_PROBLEM,
     page: HTML_PAGE,
     pressure: () => 0,
     ...options.answer,

@@ -93,6 +93,29 @@ describe('requests that take far longer than others', () => {
     assert.equal(most, 2)
     await eventually('every permit is back', () => requestPath.stats().inflight === 0)
   })
+
+  it('are shed with an honest answer if their upload gets no permit again', async () => {
+    const held: Held[] = []
+    const { connect, requestPath } = await startGated(
+      (request, response) => {
+        if (request.url === '/quick') response.end()
+        else held.push({ request: request.resume().on('end', () => undefined), response })
+      },
+      { limit: 1, tuning: { maxWaitMs: 100 } },
+    )
+    const upload = (await connect()).send('POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1')
+    const quick = await connect()
+    for (let n = 0; n < 6; n++) await quick.get('/quick').answer()
+    const slow = (await connect()).get('/slow')
+    await eventually('both handlers have begun', () => held.length === 2)
+    upload.send('2')
+    const { status, body } = await upload.answer()
+    assert.equal(status, 503)
+    assert.match(body, /"This server is overloaded and no longer works on the request, which may or may not have been /)
+    assert.equal(requestPath.stats().shed.late, 1)
+    held[1]!.response.end()
+    await slow.answer()
+  })
 })
 
 /** For two seconds, sends 100/s that take 2 ms and 50/s that take 3 s. */

@@ -7,7 +7,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fixedLimit } from '../../src/admission/limiter/limiter.ts'
 import { RequestPath } from '../../src/server/request-path.ts'
-import { HTML_PAGE, OwnAnswers, PROBLEM_JSON } from '../../src/server/response/own-answers.ts'
+import { HTML_PAGE, OwnAnswers, SHED_PROBLEM } from '../../src/server/response/own-answers.ts'
 
 const [arm, kind, survival] = process.argv.slice(2)
 const say = (what: object): boolean => process.stdout.write(`${JSON.stringify(what)}\n`)
@@ -35,7 +35,7 @@ if (arm !== 'bare') {
   const answers = new OwnAnswers({
     retryAfterS: [1, 1],
     headers: {},
-    body: { type: 'application/problem+json', text: PROBLEM_JSON },
+    body: SHED_PROBLEM,
     page: HTML_PAGE,
     pressure: () => 1,
   })

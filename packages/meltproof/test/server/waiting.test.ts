@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
 import http, { type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { protect } from '../../src/index.ts'
@@ -35,6 +35,21 @@ describe('a request that waits', () => {
       'all is over',
       () => service.requestPath.stats().inflight === 0 && service.requestPath.stats().queued === 0,
     )
+  })
+
+  it('is the last of its connection if its client has ended its side, with httpAllowHalfOpen', async () => {
+    const service = await occupied()
+    Object.assign(service.server, { httpAllowHalfOpen: true, keepAliveTimeout: 0 })
+    const accepted = once(service.server, 'connection') as Promise<[Socket]>
+    const client = (await service.connect()).get('/waits')
+    client.socket.end()
+    const [socket] = await accepted
+    await eventually('its client has ended', () => socket.readableEnded)
+    assert.equal(service.requestPath.stats().queued, 1)
+    service.inService.response.end()
+    ;(await service.holding.take('/waits')).response.end('served')
+    assert.equal((await client.answer()).body, 'served')
+    await client.closed
   })
 
   it('is not ended by server.timeout, which applies again once its handler runs', async () => {

@@ -106,7 +106,8 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
   }
 
   handOnLater({ request, keepAlive }: R): number {
-    return this.#inContext(() => this.handOn(request, keepAlive))
+    // Node marks the last response of a half-closed connection, which had no response when its client ended.
+    return this.#inContext(() => this.handOn(request, keepAlive && !this.socket.readableEnded))
   }
 
   #inContext<T>(act: () => T): T {

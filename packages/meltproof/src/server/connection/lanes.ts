@@ -12,8 +12,8 @@ import { type Method, replaceMethod } from '../../replace-method.ts'
 import { quietly } from '../../warnings.ts'
 import { adaptBacklogs } from './lane-backlogs.ts'
 import {
-  addressIsFree,
   bindSocket,
+  canBind,
   canShareAddresses,
   claimPort,
   DEFAULT_BACKLOG,
@@ -67,7 +67,8 @@ export function openLanes(server: net.Server, wanted: number, onWarning?: (warni
       original(...args)
       return
     }
-    const each = backlogPerLane(backlog, 1 + room)
+    // In full: the kernel distributes connections at random, so a part would overflow before the whole is reached.
+    const each = Number(backlog) || DEFAULT_BACKLOG
     try {
       original(address, port, addressType, each, fd, at.flags | REUSE_PORT, ...rest)
     } finally {
@@ -127,18 +128,9 @@ function planListen(server: ServerInternals, at: ListenAddress, fd: unknown): ((
   const release = claimPort(at.port)
   // Without lanes the kernel decides which of the two processes gets the port; the other gets EADDRINUSE.
   if (release === undefined) return `another process was opening port ${at.port} at the same time`
-  if (addressIsFree(at)) return release
+  if (canBind({ ...at, flags: at.flags & ~REUSE_PORT })) return release
   release()
   return undefined
-}
-
-/**
- * A backlog below Node's default asks for a short queue in total, so the lanes share it. Node's default says nothing
- * about the length, even when it is passed explicitly (Fastify passes it), so each lane gets it in full.
- */
-function backlogPerLane(backlog: unknown, lanes: number): number {
-  const asked = Number(backlog) || DEFAULT_BACKLOG
-  return asked >= DEFAULT_BACKLOG ? asked : Math.ceil(asked / lanes)
 }
 
 function addLanes(main: ListenHandle, at: ListenAddress, backlog: number, most: number): ListenHandle[] {

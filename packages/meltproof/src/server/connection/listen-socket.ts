@@ -36,12 +36,7 @@ export function bindSocket(at: ListenAddress): ListenHandle | undefined {
   return undefined
 }
 
-/** True if Node's own listen(), without SO_REUSEPORT, could bind this address. */
-export function addressIsFree(at: ListenAddress): boolean {
-  return canBind({ ...at, flags: at.flags & ~REUSE_PORT })
-}
-
-function canBind(at: ListenAddress): boolean {
+export function canBind(at: ListenAddress): boolean {
   const probe = bindSocket(at)
   probe?.close()
   return probe !== undefined

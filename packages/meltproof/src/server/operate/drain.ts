@@ -11,10 +11,12 @@ import type { Socket } from 'node:net'
 import { clearInterval, clearTimeout, setImmediate, setInterval, setTimeout } from 'node:timers'
 import { now } from '../../clock.ts'
 import { quietly } from '../../warnings.ts'
+import type { Connection } from '../connection/connection.ts'
 import type { Connections } from '../connection/connections.ts'
 import { keepOpenDuring } from '../connection/http-socket.ts'
 import { IdleConnections } from '../connection/idle-connections.ts'
 import type { Lanes } from '../connection/lanes.ts'
+import { announced, isStreaming } from '../in-service/streaming-responses.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { afterReading, type HeldGate } from './after-reading.ts'
 import type { OpenSession } from './open-sessions.ts'
@@ -31,6 +33,10 @@ export interface Drainable {
   readonly sessions: ReadonlySet<OpenSession>
   /** The sockets below TLS: those with an unfinished handshake are in none of the sets above. */
   readonly sockets: ReadonlySet<Socket>
+  /** How long the server still accepts. @default while requests arrive, up to {@link ACCEPT_MS} */
+  readonly delayMs: number | undefined
+  /** True to end once only WebSockets and event streams are left, which the app itself must end. */
+  readonly leavesEndless: boolean
 }
 
 /** Maximum of the default delay in {@link drain}, ms: Kubernetes informs every node within a few seconds. */
@@ -46,12 +52,9 @@ export function longestDelay(timeoutMs: number): number {
   return timeoutMs / 2
 }
 
-/**
- * Resolves true when everything ended in time, false when something was cut after `timeoutMs`.
- * @param delayMs how long the server still accepts; by default while requests arrive, up to {@link ACCEPT_MS}
- */
-export function drain(drainable: Drainable, timeoutMs: number, delayMs: number | undefined): Promise<boolean> {
-  const { server, path, lanes, sessions, sockets } = drainable
+/** Resolves true when everything ended in time, false when something was cut after `timeoutMs`. */
+export function drain(drainable: Drainable, timeoutMs: number): Promise<boolean> {
+  const { server, path, lanes, sessions, sockets, delayMs, leavesEndless } = drainable
   const { serverGate: gate } = path
   const { open: connections, upgraded } = path.connections
   const { promise, resolve } = Promise.withResolvers<boolean>()
@@ -79,7 +82,9 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
     accepting = false
     // Also closes HTTP/2 sessions that had not begun when the server stopped accepting.
     if (!server.listening) stop()
-    if (closing || (!server.listening && idle.due(nowMs, gate.activeAt).length === 0)) return
+    const mayLeave = leavesEndless && !server.listening && sessions.size === 0
+    if (mayLeave && [...connections].every(isEndless)) end()
+    if (over || closing || (!server.listening && idle.due(nowMs, gate.activeAt).length === 0)) return
     closing = true
     afterReading(gate, closeNext, () => {
       closing = false
@@ -131,4 +136,8 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
   quietly(() => path.lastAnswers())
   quietly(look)
   return promise
+}
+
+function isEndless({ current, hasQueue }: Connection<Exchange>): boolean {
+  return !hasQueue && current !== undefined && isStreaming(current) && announced(current.response!) === 'events'
 }

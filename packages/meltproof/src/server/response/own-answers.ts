@@ -25,31 +25,39 @@ interface Body {
   readonly text: string
 }
 
-export const PROBLEM_JSON: string = problem(
-  // The problem type of draft-ietf-httpapi-ratelimit-headers, section "Problem Types".
-  'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
+// The problem type of draft-ietf-httpapi-ratelimit-headers, section "Problem Types".
+const REDUCED = 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity'
+export const SHED_PROBLEM: Body = problem(
+  REDUCED,
   503,
   'The server is overloaded',
   'This server is overloaded and did not start the request. Retry after the time given in Retry-After.',
-)
-const LATE_PROBLEM_JSON: string = problem(
-  'about:blank',
-  504,
-  'Gateway Timeout',
-  'The answer was not ready before the deadline of the request. The work in progress for it has been cancelled.',
 )
 export const HTML_PAGE: string = pageOf(
   'Busy right now',
   'This site has more visitors at the moment than it can serve. Your request was not started, so nothing is lost: please try again in a few seconds.',
 )
-const LATE_PAGE: string = pageOf(
-  'This took too long',
-  'Another service did not answer in time, so we have stopped waiting. Your request may or may not have been carried out.',
-)
 
 const HTML = 'text/html; charset=utf-8'
-const LATE_JSON_BODY: Body = { type: 'application/problem+json', text: LATE_PROBLEM_JSON }
-const LATE_HTML_BODY: Body = { type: HTML, text: LATE_PAGE }
+const BEGUN_PROBLEM = problem(
+  REDUCED,
+  503,
+  'The server is overloaded',
+  'This server is overloaded and no longer works on the request, which may or may not have been carried out.',
+)
+const LATE_PROBLEM = problem(
+  'about:blank',
+  504,
+  'Gateway Timeout',
+  'The answer was not ready before the deadline of the request. The work in progress for it has been cancelled.',
+)
+const LATE_PAGE = {
+  type: HTML,
+  text: pageOf(
+    'This took too long',
+    'The answer was not ready in time, so we have stopped waiting. Your request may or may not have been carried out.',
+  ),
+}
 /** Up to this many bytes of a body are read and discarded after an answer of meltproof, to keep the connection. */
 const DROPPABLE_BODY = 65_536
 /** The app's header fields that stay: a browser needs them to show the answer, or they help to trace the request. */
@@ -110,8 +118,8 @@ export class OwnAnswers {
     if (!kind.keepAlive) endConnection(socket, complete)
   }
 
-  /** Writes the answer through Node's response. Returns the number of bytes of the body. */
-  shed(request: IncomingMessage, response: ServerResponse): number {
+  /** Writes the answer through Node's response. Returns the number of bytes of the body. @param begun an upload's end */
+  shed(request: IncomingMessage, response: ServerResponse, begun = false): number {
     const load = this.#options.reports?.fields(request)
     if (isGrpc(request)) {
       grpcShed(response, this.#randomRetryAfter(), load)
@@ -122,7 +130,8 @@ export class OwnAnswers {
     if (this.isPreflight(request.method, needs))
       return write(request, response, needs, 204, undefined, { ...headers, ...load })
     const fields = { ...headers, ...load, ...NO_RETRY, 'retry-after': String(this.#randomRetryAfter()) }
-    return write(request, response, needs, 503, needs.prefersHtml ? this.#page : this.#body, fields)
+    const [text, page] = begun ? [BEGUN_PROBLEM, LATE_PAGE] : [this.#body, this.#page]
+    return write(request, response, needs, 503, needs.prefersHtml ? page : text, fields)
   }
 
   late(request: IncomingMessage, response: ServerResponse): void {
@@ -131,7 +140,7 @@ export class OwnAnswers {
       return
     }
     const needs = describeHead(request.rawHeaders)
-    write(request, response, needs, 504, needs.prefersHtml ? LATE_HTML_BODY : LATE_JSON_BODY, {})
+    write(request, response, needs, 504, needs.prefersHtml ? LATE_PAGE : LATE_PROBLEM, {})
   }
 
   bodyBytes({ preflight, page, head }: AnswerKind): number {
@@ -208,8 +217,8 @@ export function keepsConnection({ complete }: IncomingMessage, { bodyBytes, expe
   return !expects && (complete || bodyBytes <= DROPPABLE_BODY)
 }
 
-function problem(type: string, status: number, title: string, detail: string): string {
-  return JSON.stringify({ type, title, status, detail })
+function problem(type: string, status: number, title: string, detail: string): Body {
+  return { type: 'application/problem+json', text: JSON.stringify({ type, title, status, detail }) }
 }
 
 function pageOf(title: string, text: string): string {

@@ -124,7 +124,7 @@ export class Shedding {
 
   #answer(exchange: Exchange, needs: HeadNeeds): number {
     const { request, response } = exchange
-    if (response !== undefined) return this.#parts.answers.shed(request, response)
+    if (response !== undefined) return this.#parts.answers.shed(request, response, exchange.resumesUpload)
     const connection = exchange.connection!
     const { socket } = connection
     if (socket.destroyed || !socket.writable) return 0

@@ -10,7 +10,7 @@ import tls from 'node:tls'
 import { type RequestMessage, requests, type ShedMessage, sheds } from '../../../src/channels.ts'
 import { protect } from '../../../src/index.ts'
 import type { ProtectedServer } from '../../../src/server/protect.ts'
-import { HTML_PAGE, PROBLEM_JSON } from '../../../src/server/response/own-answers.ts'
+import { HTML_PAGE, SHED_PROBLEM } from '../../../src/server/response/own-answers.ts'
 import { pathOn } from '../harness.ts'
 import { CERTIFICATE } from '../tls.fixture.ts'
 
@@ -236,7 +236,7 @@ describe('record.bytes over HTTP/2', () => {
 describe('record.bytes of a shed', () => {
   /** One request is in service, and the next waits for 10 ms. */
   const full = (server: net.Server): void => void pathOn(server as http.Server, { limit: 1, tuning: { maxWaitMs: 10 } })
-  const problem = Buffer.byteLength(PROBLEM_JSON)
+  const problem = Buffer.byteLength(SHED_PROBLEM.text)
   const page = Buffer.byteLength(HTML_PAGE)
 
   it('counts its body over HTTP/1', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { sheds } from '../../../src/channels.ts'
-import { HTML_PAGE, PROBLEM_JSON } from '../../../src/server/response/own-answers.ts'
+import { HTML_PAGE, SHED_PROBLEM } from '../../../src/server/response/own-answers.ts'
 import { eventually, Holding, startGated, startFull } from '../harness.ts'
 import type { RawConnection } from '../raw.ts'
 
@@ -18,7 +18,7 @@ for (const secure of [false, true]) {
       assert.equal(answer.headers['keep-alive'], 'timeout=5')
       assert.match(answer.headers['retry-after']!, /^[1-5]$/)
       assert.ok(Math.abs(Date.parse(answer.headers['date']!) - Date.now()) < 60_000, answer.headers['date'])
-      assert.deepEqual(JSON.parse(answer.body), JSON.parse(PROBLEM_JSON))
+      assert.deepEqual(JSON.parse(answer.body), JSON.parse(SHED_PROBLEM.text))
       assert.equal(JSON.parse(answer.body).status, 503)
       assert.equal(service.requestPath.stats().shed.full, 1)
     })
@@ -64,7 +64,7 @@ describe('the body of a shed', () => {
     const client = await service.connect()
     const head = await client.send('HEAD /shed HTTP/1.1\r\nHost: test\r\n\r\n').answer('HEAD')
     assert.equal(head.status, 503)
-    assert.equal(Number(head.headers['content-length']), Buffer.byteLength(PROBLEM_JSON))
+    assert.equal(Number(head.headers['content-length']), Buffer.byteLength(SHED_PROBLEM.text))
     assert.equal((await client.get('/shed').answer()).status, 503, 'nothing follows the head but the next answer')
   })
 
