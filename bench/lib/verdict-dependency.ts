@@ -1,6 +1,6 @@
 /**
  * The dependency of bench/verdicts.ts: `?took=MS` answers after MS, and with `&claims` reports the time in
- * Server-Timing. Its port `way` delays all bytes from the caller by the first argument, ms.
+ * Server-Timing. The port `way` leads to it through a proxy that delays requests by the first argument, ms.
  */
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'

@@ -95,6 +95,7 @@ test('an invalid block fails', async () => {
     ['sh', 'npx meltlab mlet -- node server.js'],
     ['sh', 'node --import meltproof/registre server.js'],
     ['sh', "NODE_OPTIONS='--import=file:///app/node_modules/meltproof/register.js' npm start"],
+    ['sh', "NODE_OPTIONS='--require=/app/node_modules/meltproof/dist/register.js' npm start"],
     ['sh', 'node bench/none.ts'],
     ['sh', 'MELTPROOF_DRYRUN=on node server.js'],
     ['sh', 'MELTPROOF_LIMIT=many node server.js'],

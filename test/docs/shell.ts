@@ -50,16 +50,20 @@ function programFaults(program: string, rest: readonly string[]): string[] {
 }
 
 const { exports } = JSON.parse(readFileSync(join(ROOT, 'packages/meltproof/package.json'), 'utf8')) as {
-  readonly exports: { readonly './register': { readonly default: string } }
+  readonly exports: { readonly './register': { readonly default: string; readonly require: string } }
 }
-/** The URL of meltproof/register in the reader's app, which is in /app. */
-const INSTALLED = new URL(exports['./register'].default, 'file:///app/node_modules/meltproof/').href
+/** The flags that load meltproof/register in the reader's app, which is in /app. */
+const installed = (file: string): URL => new URL(file, 'file:///app/node_modules/meltproof/')
+const INSTALLED = [
+  `--import=${installed(exports['./register'].default).href}`,
+  `--require=${installed(exports['./register'].require).pathname}`,
+]
 
 /** Faults of `node [--import NAME] FILE FLAGS`. `server.js` is the file of the reader. */
 function nodeFaults(words: readonly string[]): string[] {
   const [flag, name, ...rest] = words
-  if (flag?.startsWith('--import=')) {
-    return [...(flag === `--import=${INSTALLED}` ? [] : [`no such file: ${flag}`]), ...nodeFaults(words.slice(1))]
+  if (/^--(?:import|require)=/.test(flag ?? '')) {
+    return [...(INSTALLED.includes(flag!) ? [] : [`no such file: ${flag}`]), ...nodeFaults(words.slice(1))]
   }
   if (flag === '--import' || flag === '--require') {
     return [...(name === 'meltproof/register' ? [] : [`no such module: ${name}`]), ...nodeFaults(rest)]

@@ -30,7 +30,7 @@ const WHY_LIMITED: Readonly<Record<Exclude<LimitReason, 'none'>, string>> = {
 }
 
 const WHY: Readonly<Record<ShedReason, string>> = {
-  standing: 'the queue stayed long, and enough requests were waiting',
+  standing: 'the queue stayed long, and enough others were waiting',
   stale: 'it waited too long in a queue that stayed long',
   late: 'it waited the maximum of two seconds',
   full: 'the queue was full',

@@ -3,8 +3,8 @@
  * whether it accepts any (the weight). docs/deploy/haproxy.md has the numbers with their reasons. Pure: turns figures
  * and the time into a line.
  *
- * - Open: the number is high enough to limit nothing. After an overload it doubles at each check until it reaches OPEN
- *   or twice the open requests, whichever is more.
+ * - Open: the number is too high to limit anything. After an overload it doubles at each check, until it reaches OPEN
+ *   or twice the number of requests that clients have open, whichever is more.
  * - Held: HAProxy is limited. This begins with the first shed, or when the number is reached while the service is busy
  *   or while requests wait at a known limit. It ends when the service has rested. The number is the limit, plus
  *   requests without a permit, plus a short queue in this process.
