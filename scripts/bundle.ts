@@ -17,6 +17,7 @@ const dist = join(folder, 'dist')
 /** Files that register/servers.ts and the core load on first use. */
 const LOADED_LATER = [
   'admin/admin',
+  'admin/probes',
   'culprit/addon-calls',
   'haproxy/agent-of-all',
   'observe/reporter',

@@ -19,7 +19,7 @@ interface Reach {
 }
 
 const MOST: Readonly<Record<string, Reach>> = {
-  '.': { files: 119, lines: 12_200, goal: 9000 },
+  '.': { files: 119, lines: 12_250, goal: 9000 },
   './register': { files: 3, lines: 200 },
   './deadline': { files: 14, lines: 1150 },
   './limiter': { files: 62, lines: 7100, goal: 3500 },
@@ -32,7 +32,7 @@ const MOST: Readonly<Record<string, Reach>> = {
   './mysql2': { files: 86, lines: 9250 },
   './ioredis': { files: 79, lines: 8350 },
   './stdout': { files: 19, lines: 1550 },
-  './access-log': { files: 106, lines: 10_960 },
+  './access-log': { files: 106, lines: 10_975 },
   './express': { files: 2, lines: 100 },
   './fastify': { files: 2, lines: 100 },
   './koa': { files: 2, lines: 100 },

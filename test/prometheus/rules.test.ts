@@ -60,7 +60,6 @@ test('the promtool tests fail for every rule with a wrong label, threshold or na
     ['dry_run!="true"', 'dry_run=~".*"'],
     ['error_type!="shed"', 'error_type=~".*"'],
     ['outcome="admitted"', 'outcome="shed"'],
-    ['"instance", ":", "server_address"', '"job", ":", "server_address"'],
   ]
   // Only a burst reveals a `for` that is too short.
   const burst = CASES.replace("'0x10 600x20'", "'0x18 0+600x12'")

@@ -21,7 +21,7 @@ const NEWEST_KNOWN_NODE = 26
 /** Set once per thread, so that a second copy of meltproof given to `--import` does nothing. */
 const REGISTERED: unique symbol = Symbol.for('meltproof.register') as never
 /**
- * Node's timers at the start of the process. scripts/bundle.ts has the rest of meltproof use them, because the first
+ * Node's timers at the start of the process. scripts/bundle.ts makes the rest of meltproof use them, because the first
  * listen() may come while a test of the app fakes the timers.
  */
 const TIMERS: unique symbol = Symbol.for('meltproof.timers') as never
@@ -35,7 +35,8 @@ function start(): void {
   const host = process as { [REGISTERED]?: true; [TIMERS]?: object }
   const { env } = process
   const isOff = OFF.test(env['MELTPROOF'] ?? '')
-  if ((isOff && !env['MELTPROOF_WATCH']) || host[REGISTERED]) return
+  // When meltproof is off, meltlab and probes still need answers.
+  if ((isOff && !env['MELTPROOF_WATCH'] && !env['MELTPROOF_ADMIN']) || host[REGISTERED]) return
   host[REGISTERED] = true
   // Children with an older Node inherit NODE_OPTIONS, too.
   if (MAJOR < 22 || (MAJOR === 22 && MINOR < 12)) {
@@ -126,7 +127,7 @@ function isHttpServer(server: Server): boolean {
   return isPlain || isHttpsServer(server) || isHttp2Server(server)
 }
 
-/** Calls `act` in a cluster's primary once a worker listens: it may have no server, but its workers end with it. */
+/** Calls `act` in a primary once a worker listens. The primary may have no server, but its workers end with it. */
 function onWorkerListening(act: () => void): void {
   const forks = process.getBuiltinModule('node:diagnostics_channel')
   const onFork = (): void => {

@@ -21,6 +21,10 @@ const MOST_CONNECTIONS = 100
 /** Idle and half-open clients are disconnected after 5 s. */
 const PROMPT_CLIENTS = { headersTimeout: 5000, requestTimeout: 5000, connectionsCheckingInterval: 1000 }
 
+/** Probes come every second, and must not collect the metrics of all workers. */
+const PROBES: ReadonlySet<string> = new Set(['/startup', '/ready'])
+const NO_FIGURES = { explain: [], families: [] }
+
 const PAGES: Readonly<Record<string, Page>> = {
   '/startup': (_, response) => send(response, 'text/plain', 'A server of this app is listening.\n'),
   '/ready': ({ ready, stats }, response) => answerReadiness({ ...stats, draining: !ready }, response.req, response),
@@ -41,7 +45,8 @@ export function serveAdmin(address: Address, guards: () => readonly Guard[], war
     // `/live` does not depend on other workers, on load or on a drain: any answer shows that the process lives.
     if (path === '/live') return send(response, 'text/plain', 'The event loop is running.\n')
     const page = PAGES[path]
-    const { stats, ...pageData } = await workers.together()
+    const isLight = page === undefined || PROBES.has(path)
+    const { stats, ...pageData } = isLight ? { ...NO_FIGURES, ...(await workers.status()) } : await workers.together()
     if (stats === undefined) send(response, 'text/plain', 'No server of this app is listening yet.\n', 503)
     else if (page !== undefined) page({ ...pageData, stats }, response)
     else send(response, 'text/plain', `${['/live', ...Object.keys(PAGES)].join('\n')}\n`, 404)

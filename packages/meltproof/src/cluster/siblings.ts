@@ -10,7 +10,7 @@ import { clearTimeout, setTimeout } from 'node:timers'
 import { quietly } from '../warnings.ts'
 import { ownFolder, whenLeaving } from './own-folder.ts'
 
-/** A process that takes longer to answer counts as stalled, ms. Kubernetes' probes wait for 1 s. */
+/** A process that takes longer than this to answer, ms, counts as stalled. Kubernetes' probes wait for 1 s. */
 const PATIENCE_MS = 500
 const SOCKET = /^(\d+)\.sock$/
 

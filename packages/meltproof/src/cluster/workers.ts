@@ -31,6 +31,8 @@ interface Question {
   readonly carried?: CarriedCounters
   /** Asks only whether the worker owns the port. A worker that finds the port taken asks this every second. */
   readonly asksOnlyOwnership?: true
+  /** Asks for no figures of metrics, which take long to collect. */
+  readonly asksOnlyStatus?: true
 }
 
 type Others = Siblings<Question, ProcessAnswer>
@@ -84,9 +86,9 @@ export class Workers {
     }
   }
 
-  #answer({ carried, asksOnlyOwnership }: Question): ProcessAnswer | Pick<ProcessAnswer, 'holds'> {
+  #answer({ carried, asksOnlyOwnership, asksOnlyStatus }: Question): ProcessAnswer | Pick<ProcessAnswer, 'holds'> {
     if (asksOnlyOwnership) return { holds: this.#parts.holds() }
-    const own = this.#own()
+    const own = this.#own(asksOnlyStatus)
     if (carried === undefined) return own
     if (carried.version <= this.#carried.version) return { ...own, carried: this.#carried }
     this.#carried = carried
@@ -104,14 +106,27 @@ export class Workers {
     return others.some(([, answer]) => answer?.holds ?? true)
   }
 
-  async #ask(): Promise<Together> {
-    const { families } = this.#parts
-    const own = this.#own()
-    const answers = this.#siblings === undefined ? [own] : [own, ...(await this.#others(this.#siblings, own))]
+  /** For probes: whether a process is ready, and whether a server has listened. */
+  async status(): Promise<Pick<Together, 'ready' | 'stats'>> {
+    const others = (await this.#siblings?.ask({ asksOnlyStatus: true })) ?? []
+    const answers = [this.#own(true), ...others.flatMap(([pid, answer]) => answer ?? this.#known.get(pid) ?? [])]
+    return this.#combined(answers)
+  }
+
+  #combined(answers: readonly ProcessAnswer[]): Pick<Together, 'ready' | 'stats'> {
     const stats = answers.flatMap(each => each.stats ?? [])
     return {
       ready: answers.some(({ ready }) => ready),
       stats: stats.length === 0 ? undefined : combineProcesses(stats, this.#carried.counted),
+    }
+  }
+
+  async #ask(): Promise<Together> {
+    const { families } = this.#parts
+    const own = this.#own()
+    const answers = this.#siblings === undefined ? [own] : [own, ...(await this.#others(this.#siblings, own))]
+    return {
+      ...this.#combined(answers),
       explain: answers.flatMap(({ explain }) => explain),
       families:
         this.#siblings === undefined
@@ -151,11 +166,12 @@ export class Workers {
     }
   }
 
-  #own(): ProcessAnswer {
+  #own(withoutFigures = false): ProcessAnswer {
     const { all, explain, families, holds, ready } = this.#parts
     const answer = { ready: ready(), holds: holds(), explain: explain() }
     if (!all.any) return { ...answer, figures: {} }
     // Without siblings, the figures are sent to no other process.
-    return { ...answer, stats: all.stats(), figures: this.#siblings === undefined ? {} : figuresOf(families) }
+    const figures = withoutFigures || this.#siblings === undefined ? {} : figuresOf(families)
+    return { ...answer, stats: all.stats(), figures }
   }
 }

@@ -9,7 +9,7 @@ export interface Frame {
   readonly file: string
   readonly line: number
   readonly column: number
-  /** True if Node's module loader called it: it is the top level of a module, but not of the main module. */
+  /** True for the top level of a module that Node's module loader called, except for the main module. */
   readonly loads: boolean
 }
 

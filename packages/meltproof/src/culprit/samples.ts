@@ -34,7 +34,7 @@ export class Samples {
     return frame === undefined ? 'unknown' : `${frame.name} ${frame.file}:${frame.line}`.trim()
   }
 
-  /** A native call has returned during which the watcher asked for a sample. `before`: the token before the call. */
+  /** Called after a native call during which the watcher asked for a sample. `before`: the token before the call. */
   caught(what: string, before: number, above: (...args: never[]) => unknown): void {
     let askedAtMs = this.#askedAtMs
     // The call certainly ran all this time, so its sample replaces those that were taken during or right after it.

@@ -9,7 +9,7 @@ import type { Place } from './place.ts'
 /** A map blocks the main thread while it is read and decoded: for an estimated 30 to 60 ms if it has this size. */
 const MOST_MAP_BYTES = 2_000_000
 const MOST_RESOLVED = 500
-/** The comment with the path of the map is looked for in the last bytes of a file. Inline maps are not read. */
+/** The comment with the map's path is searched for in this many bytes at the file's end. Inline maps are not read. */
 const TAIL_BYTES = 4096
 
 type Lines = Pick<Place, 'file' | 'line' | 'lastLine'>

@@ -29,7 +29,7 @@ export function watch(require: (name: string) => never, now: () => number): void
   const MOST_EVERY_MS = 100
   /** A longer stall is sampled less often: about 60 samples in the first 2 s, and then ten per second. */
   const EVERY_SHARE = 1 / 20
-  /** JavaScript answers within this time, ms. Later, native code runs or there is no CPU: the place is unknown. */
+  /** JavaScript answers within this time, ms. If not, native code runs or there is no CPU: the place is unknown. */
   const ANSWERS_MS = 20
 
   let session: Session | undefined
@@ -50,6 +50,8 @@ export function watch(require: (name: string) => never, now: () => number): void
     }
   }
   const disconnect = (): void => {
+    // While a session is open, V8 keeps the arguments of console calls, and would do so for the life of the process.
+    session?.post('Runtime.discardConsoleEntries')
     session?.disconnect()
     session = undefined
     Atomics.store(words, CONNECTED, 0)
@@ -84,7 +86,9 @@ export function watch(require: (name: string) => never, now: () => number): void
       if (times[BEAT_AT] !== beatAt) return
       const at = now() - unansweredSinceMs < ANSWERS_MS ? place : 'unknown'
       // A worker's process.stderr goes through the main thread, which is stalled.
-      writeSync(2, `meltproof: the event loop has been stalled for ${afterMs / 1000} s, at ${at}\n`)
+      try {
+        writeSync(2, `meltproof: the event loop has been stalled for ${afterMs / 1000} s, at ${at}\n`)
+      } catch {} // The pipe is full.
     }
     const reports = lastingMs.map(afterMs => setTimeout(report, beatAt + afterMs - now(), afterMs))
     const end = (): void => {

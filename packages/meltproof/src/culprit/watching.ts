@@ -193,6 +193,9 @@ function startWorker(shared: SharedWords, lastingMs: readonly number[]): Worker 
     env: {},
     execArgv: [],
     stdin: false,
+    // Otherwise Node opens the process's own stdout and stderr, which makes them non-blocking.
+    stdout: true,
+    stderr: true,
     resourceLimits: { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 },
   })
 }

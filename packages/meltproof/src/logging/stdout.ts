@@ -19,7 +19,7 @@ import { type Fd, STREAM_NAMES, standardSink, standardStream, streamsAreOne } fr
 export type { StdoutOptions } from './stdout/options.ts'
 export type { StreamStats } from './stdout/line-queue.ts'
 
-/** A flush that begins this long after the last flush's deadline, ms, gets a new one: the app has survived a signal. */
+/** A flush that begins later than this after the last deadline, ms, gets a new one: the app has survived a signal. */
 const SAME_END_MS = 100
 
 /** Restores the streams; waiting output is passed to them. A second call does nothing. @experimental */

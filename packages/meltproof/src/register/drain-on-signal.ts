@@ -1,8 +1,8 @@
 /**
  * On SIGTERM and SIGINT (PM2, Ctrl-C) the servers drain first. Then the process ends as it would without meltproof: by
  * the signal, or by the app's own listeners. Listeners are called only after the drain, because many end the process at
- * once. But the drain does not wait for WebSockets and event streams, because it is those listeners that end them. A
- * second signal skips the wait.
+ * once. But if the app has listeners, the drain does not wait for WebSockets and long event streams, because the
+ * listeners may be what ends these. A second signal skips the wait.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
@@ -68,7 +68,7 @@ export function drainOnSignal(
     if (Number.isNaN(sinceMs)) {
       begunAt = now()
       drained = servers()
-      draining.push(...guards().map(guard => guard.drain(withinMs, true)))
+      draining.push(...guards().map(guard => guard.drain(withinMs, process.listenerCount(signal) > 1)))
       draining.push(...liveWorkers().map(worker => workerEnded(worker, signal, withinMs)))
     }
     const rest = args.slice(1)

@@ -78,7 +78,7 @@ export type GivenLimits = Partial<CallLimits> & Pick<OutboundLimits, 'tellTo'>
 
 /** Undefined stands for a feature that is off. */
 export interface RegisterSettings {
-  /** If false, meltproof does nothing and prints nothing, except that it reports to `watch`. */
+  /** If false, meltproof does nothing, except that it reports to `watch`, and answers probes on the port `admin`. */
   readonly on: boolean
   readonly protect: ProtectOptions
   readonly stdout: StdoutOptions | undefined

@@ -17,6 +17,7 @@ import { warn as say } from '../warnings.ts'
 /** Loads a part only if a variable enables it. Synchronous, because `listen()` does not wait. */
 const load = createRequire(import.meta.url) as {
   (part: '../admin/admin.ts'): typeof import('../admin/admin.ts')
+  (part: '../admin/probes.ts'): typeof import('../admin/probes.ts')
   (part: './drain-on-signal.ts'): typeof import('./drain-on-signal.ts')
   (part: '../culprit/index.ts'): typeof import('../culprit/index.ts')
   (part: '../haproxy/agent-of-all.ts'): typeof import('../haproxy/agent-of-all.ts')
@@ -42,9 +43,19 @@ export function beforeListening(server: Server, args: readonly unknown[]): void 
   guards() // Forgets servers that were garbage-collected.
   if (settings.on) protectOnce(server, args)
   listened.add(new WeakRef(server))
-  if (!settings.on) return
-  logOnce(guardOf(server))
-  operateOnce()
+  if (!settings.on) serveProbesOnce()
+  else {
+    logOnce(guardOf(server))
+    operateOnce()
+  }
+}
+
+function serveProbesOnce(): void {
+  const { admin } = settings
+  if (operates || admin === undefined || !isMainThread) return
+  operates = true
+  const isListening = (): boolean => listeningServers().length > 0
+  attempt('has no admin port', () => load('../admin/probes.ts').serveProbes(admin, isListening, warn))
 }
 
 /** Called in the primary of a cluster, which may have no server. */

@@ -73,8 +73,8 @@ export interface ProtectOptions {
    */
   readonly criticalityHeader?: string
   /**
-   * Identifies the client of a request: `'address'` (of the connection), a header field to which `proxies` of your
-   * proxies append, or a function of the request. Under overload no client gets more than a fair share
+   * Identifies the client of a request: `'address'` (of the connection), a header field to which your proxies append
+   * (`proxies` is their number), or a function of the request. Under overload no client gets more than a fair share
    * (docs/priorities.md). Not with `criticality` (it has its own keys) or `criticalityHeader`.
    * @default clients are not distinguished
    * @example protect(server, { clientKey: { header: 'x-forwarded-for', proxies: 1 } })

@@ -124,7 +124,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     })
     this.#runHandler = handlerOf({
       policy,
-      deadline,
+      deadline: policy.dryRun ? undefined : deadline,
       failOpen: this.#failOpen,
       onLate: exchange => this.#answerLate(exchange),
       emit: ({ request, response }, event) =>
@@ -175,7 +175,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     }
   }
 
-  /** Sheds with one write, as usual in a standing queue. Returns false if Node must create a request object. */
+  /** Sheds a plain GET with one write, as most are shed under overload. Returns false if Node must create a request. */
   refuse(connection: Connection<Exchange>, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean {
     const { serverGate, shedding } = this
     if (serverGate.admitsAll || this.#failOpen.isOpen || !connection.quiet) return false
@@ -303,7 +303,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
 
   #onUploadEnd(exchange: Exchange): void {
     const response = exchange.response!
-    let starts = this.#failOpen.isOpen || response.headersSent || response.destroyed
+    let starts = this.#failOpen.isOpen || response.destroyed || isOver(response)
     if (!starts) {
       try {
         response.on('close', () => this.#end(exchange))
@@ -381,8 +381,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
   }
 
   #shedNow(exchange: Exchange, reason: ShedReason): void {
-    // The handler of an upload may already have begun its answer. Then meltproof can no longer answer for it.
-    if (exchange.resumesUpload && exchange.response!.headersSent) this.#passToNode(exchange)
+    if (exchange.resumesUpload && isOver(exchange.response!)) this.#passToNode(exchange)
     else if (exchange.resumesUpload) shedUploadEnd(exchange, reason, this.shedding)
     // Requests that Node itself rejects count as admitted, as they do without overload.
     else if (!this.shedding.shed(exchange, reason)) this.processGate.admitted++
@@ -526,7 +525,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
       const connection = this.#connectionOf(exchange)
       if (connection?.current === exchange) connection.current = undefined
       const waiting = connection?.waiting
-      // Without another response Node now starts the timeout of an idle connection.
+      // Without another response Node now starts the idle timeout, and wait() stops it, because a request still waits.
       if (waiting !== undefined && connection!.socket._httpMessage == null) this.#queues.wait(connection!, waiting)
       const pipelined = connection?.overlapping?.delete(exchange) === true
       if (times !== undefined) requestObserver()?.publish(this.#source, exchange, nowMs)
@@ -609,6 +608,11 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     if (connection !== undefined || isHttp2(request) || request.socket == null) return connection
     return this.connections.at(request.socket)
   }
+}
+
+/** True if meltproof can no longer answer for a handler, because it has begun its answer or its stream was reset. */
+function isOver(response: ServerResponse): boolean {
+  return response.headersSent || streamOf(response)?.closed === true
 }
 
 /** If the response has no socket yet, the connection must end the exchange when the client leaves. */

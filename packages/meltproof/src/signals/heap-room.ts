@@ -1,7 +1,7 @@
 /**
  * Limits the requests in service while full collections leave too little room in the heap. Pure.
  *
- * V8 aborts the process when the old generation reaches its limit; before that full collections follow each other and
+ * V8 aborts the process when the old generation reaches its limit; before that, full collections follow each other and
  * free almost nothing. Node 24 thrashes from about 65 % on (--max-old-space-size=256, measured). So a heap is short
  * when it is nearly full, or when it is half full and the process does little but collect garbage.
  *

@@ -35,7 +35,7 @@ function oldBytes(): number {
 
 /**
  * The capacity of the old generation, at which V8 aborts. Node reports only its sum with the young one. A flag counts
- * only if the rest of it can be the young one: PM2 or dotenv may have set NODE_OPTIONS after V8 had read it.
+ * only if the rest of the sum can be the young one: PM2 or dotenv may set NODE_OPTIONS after V8 has read it.
  */
 export function oldSpaceLimit(flags: readonly string[], heapLimitBytes: number, nodeMajor: number): number {
   // Three semi-spaces of the maximum size, MB, for an old generation above 1 GB on 64-bit Linux.
@@ -44,11 +44,12 @@ export function oldSpaceLimit(flags: readonly string[], heapLimitBytes: number, 
     Number(flags.findLast(flag => flag.replaceAll('_', '-').startsWith(`${name}=`))?.split('=')[1]) || 0
   const flagMb = given('--max-old-space-size')
   const youngMb = Math.max(mostYoungMb, 3 * given('--max-semi-space-size'))
-  if (flagMb > 0 && heapLimitBytes - flagMb * MB <= youngMb * MB) return Math.min(flagMb * MB, heapLimitBytes)
+  const restBytes = heapLimitBytes - flagMb * MB
+  if (flagMb > 0 && restBytes >= 0 && restBytes <= youngMb * MB) return flagMb * MB
   for (const { share, aboveMb } of YOUNG_SHARES) {
     const rest = heapLimitBytes - mostYoungMb * share * MB
     if (rest > aboveMb * MB) return rest
   }
-  // The smallest heap that Node chooses itself: 256 MB plus a few MB for the young generation.
+  // This is the smallest heap that Node chooses itself: 256 MB plus a few MB for the young generation.
   return heapLimitBytes
 }

@@ -28,7 +28,7 @@ type DelayWatcher = (periodMs: number, lateMs: number, nextInMs: number) => void
 
 const delayWatchers = new Set<DelayWatcher>()
 
-/** Keeps the heartbeat running until {@link releaseCounted} was called as often. The first call starts the ledger. */
+/** Keeps the heartbeat running until {@link releaseCounted} is called once per call. The first starts the ledger. */
 export function holdCounted(): void {
   holders++
   if (heartbeat !== undefined) return

@@ -45,7 +45,7 @@ export function findMemoryGroup(read: ReadText, machineBytes: number): MemoryGro
   let unreadable: unknown
   for (const folder of foldersUp(mount, ownPath(groups, mount.version))) {
     try {
-      // NaN for `max`, and without such a file.
+      // The limit is NaN if the file says `max`, or does not exist.
       const limitBytes = Number.parseInt(textOf(read, `${folder}/${limit}`) ?? '', 10)
       if (!(limitBytes < (least?.limitBytes ?? machineBytes))) continue
       least = { limitBytes, usageFile: `${folder}/${usage}`, statFile: `${folder}/memory.stat`, reclaimable }

@@ -1,9 +1,9 @@
 /**
  * Limits the requests in service while the container's memory is nearly full. Pure.
  *
- * Memory that requests hold is freed when they end, but the allocator keeps much of it for later requests. So high
- * constant usage is no reason to shed, but usage that grows with the requests in service is: at a mark the number of
- * requests is frozen, and if usage still grows the number is reduced. Requests with bodies have the lower mark.
+ * Memory that requests hold is freed when they end, but the allocator keeps much of it for later requests. So usage
+ * that stays high is no reason to shed. When usage grows with the requests in service, their number is frozen at a
+ * mark, and reduced if usage still grows. Requests with bodies have the lower mark.
  */
 
 const MB = 1024 * 1024
@@ -80,7 +80,7 @@ export class MemoryRoom {
   #emptySinceMs = Number.NaN
   #steadyBytes = 0
   #steadySinceMs = 0
-  /** The maximum of the usage since it passed the last mark, and when it was reached. */
+  /** The maximum usage since it last passed the last mark, and when that maximum was reached. */
   #highestBytes = 0
   #highestAtMs = 0
   #ownBytes = 0
@@ -94,8 +94,13 @@ export class MemoryRoom {
   #collectEveryMs = COLLECT_EVERY_MS
   #usedBeforeCollection = 0
 
-  constructor(limitBytes: number) {
+  /** @param before the room under an earlier limit */
+  constructor(limitBytes: number, before?: MemoryRoom) {
     this.limitBytes = limitBytes
+    if (before !== undefined) {
+      this.#leastBytes = before.#leastBytes
+      this.#restBytes = before.#restBytes
+    }
     this.#collectMark = mark(limitBytes, COLLECT_LEFT)
     this.#bodyMark = mark(limitBytes, BODY_LEFT)
     this.#anyMark = mark(limitBytes, ANY_LEFT)
@@ -126,7 +131,7 @@ export class MemoryRoom {
     return true
   }
 
-  /** The memory is nearly full, but not because of requests in service. */
+  /** True if the memory is nearly full, but not because of requests in service. */
   get isFullOfOthers(): boolean {
     return !this.#isOurs && this.usedBytes >= this.#anyMark
   }

@@ -1,10 +1,10 @@
 /** Watches the memory of this process's container: reads its cgroup files, more often when memory is fuller. */
 import { readFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
-import { setTimeout } from 'node:timers'
+import { clearTimeout, setTimeout } from 'node:timers'
 import { getHeapStatistics } from 'node:v8'
 import { now } from '../clock.ts'
-import { quietly, warn, warnOnce } from '../warnings.ts'
+import { quietly, warnOnce } from '../warnings.ts'
 import { heapRoom } from './heap.ts'
 import type { HeapRoom } from './heap-room.ts'
 import { findMemoryGroup, type MemoryGroup, reclaimableBytes } from './memory-group.ts'
@@ -16,9 +16,9 @@ const LARGEST_HEAP_SHARE = 0.75
 const BEST_HEAP_SHARE = 0.6
 /** V8 begins a collection when buffers have grown by 64 MB. */
 const COLLECTION_BYTES = 64 * MB
-/** The limit of a running container can change (`docker update`, an in-place resize of Kubernetes). */
+/** The limit is read again after this time, ms: `docker update` or a resize of Kubernetes may change it. */
 const LIMIT_EVERY_MS = 5000
-/** Minimum interval of checks without request bodies, ms: requests that arrive trigger more, and nothing else is paced. */
+/** Minimum interval of checks without request bodies, ms: arriving requests trigger more, and only bodies are paced. */
 const WITHOUT_BODIES_MS = 50
 
 /** A server whose clients send bodies. */
@@ -39,22 +39,30 @@ export class Memory implements InService {
     this.#peak = this.all
     return peak
   })
-  #group: MemoryGroup | undefined = memoryGroup()
-  #room: MemoryRoom | undefined = this.#group && new MemoryRoom(this.#group.limitBytes)
-  #limitAtMs = now() + LIMIT_EVERY_MS
-  #nextAtMs = this.#room === undefined ? Number.POSITIVE_INFINITY : 0
+  #group: MemoryGroup | undefined
+  #room: MemoryRoom | undefined
+  #limitAtMs = 0
+  #nextAtMs = 0
   #told: string | undefined
   #toldAtMs = Number.NEGATIVE_INFINITY
   #fullAtBytes: number | undefined
   #timer: NodeJS.Timeout | undefined
   readonly #warnOfOthers = warnOnce()
   readonly #warnOnceOfHeap = warnOnce()
+  readonly #warnOfFiles = warnOnce()
+
+  constructor() {
+    this.#readLimit(now())
+  }
 
   /** Called when a handler starts. */
   entered(bringsBody: boolean): void {
     if (++this.all > this.#peak) this.#peak = this.all
     if (!bringsBody) return
-    this.bodies++
+    if (++this.bodies === 1) {
+      clearTimeout(this.#timer)
+      this.#timer = undefined
+    }
     this.#lookSoon()
   }
 
@@ -107,7 +115,7 @@ export class Memory implements InService {
       if (room.mayRefuse) this.#warnOfHeap(room.limitBytes)
       if (this.bodies > 0 || (this.all > 0 && room.usedBytes > room.limitBytes / 2)) this.#lookSoon()
     } catch (error) {
-      warn(
+      this.#warnOfFiles(
         `meltproof can no longer read the memory use of the container of process ${process.pid} (${String(error)}); it watches only the heap.`,
       )
       this.#stop()
@@ -126,13 +134,21 @@ export class Memory implements InService {
     this.#look(now())
   }
 
+  /** Called also while there is no limit, because one may be set later. */
   #readLimit(nowMs: number): void {
     this.#limitAtMs = nowMs + LIMIT_EVERY_MS
-    this.#group = memoryGroup()
-    if (this.#group?.limitBytes === this.#room?.limitBytes) return
-    // What was learned under another limit would be wrong under this one.
-    this.#room = this.#group && new MemoryRoom(this.#group.limitBytes)
-    if (this.#room === undefined) this.#stop()
+    try {
+      this.#group = findMemoryGroup(readText, totalmem())
+    } catch (error) {
+      this.#group = undefined
+      this.#warnOfFiles(
+        `meltproof cannot read the memory limit of the container of process ${process.pid} (${(error as Error).message}); it watches only the heap.`,
+      )
+    }
+    if (this.#group === undefined) this.#stop()
+    else if (this.#group.limitBytes !== this.#room?.limitBytes) {
+      this.#room = new MemoryRoom(this.#group.limitBytes, this.#room)
+    }
   }
 
   #tellSources({ pacesBodies, usedBytes }: MemoryRoom): void {
@@ -158,7 +174,7 @@ export class Memory implements InService {
 
   #stop(): void {
     this.#room = undefined
-    this.#nextAtMs = Number.POSITIVE_INFINITY
+    this.#nextAtMs = this.#limitAtMs
     // A socket that cannot be resumed has closed.
     quietly(() => {
       for (const source of this.sources) source.onRoom()
@@ -182,15 +198,4 @@ let memory: Memory | undefined
 export function processMemory(): Memory {
   memory ??= new Memory()
   return memory
-}
-
-function memoryGroup(): MemoryGroup | undefined {
-  try {
-    return findMemoryGroup(readText, totalmem())
-  } catch (error) {
-    warn(
-      `meltproof cannot read the memory limit of the container of process ${process.pid} (${(error as Error).message}); it watches only the heap.`,
-    )
-    return undefined
-  }
 }

@@ -78,6 +78,19 @@ describe('register, set up by variables', () => {
   }
 })
 
+describe('MELTPROOF=off', () => {
+  it('keeps the pages of the admin port for probes, so that the app does not look dead', async () => {
+    const admin = await freePort()
+    const child = start('slow.mjs', { env: { MELTPROOF: 'off', MELTPROOF_ADMIN: `127.0.0.1:${admin}` } })
+    assert.equal(await get(await child.port()), 'served')
+    const paths = ['/live', '/startup', '/ready', '/metrics']
+    assert.deepEqual(await Promise.all(paths.map(path => statusOf(admin, path))), [200, 200, 200, 404])
+    child.process.kill('SIGTERM')
+    const { signal, stderr } = await child.ended
+    assert.deepEqual({ signal, stderr }, { signal: 'SIGTERM', stderr: '' })
+  })
+})
+
 describe('SIGTERM', () => {
   async function signalled(
     child: Child,
@@ -116,23 +129,35 @@ describe('SIGTERM', () => {
     })
   }
 
+  /** Sends a request on a new connection. Resolves with all that it receives, once its answer has begun. */
+  async function open(port: number, path: string, head = ''): Promise<{ received: Promise<string> }> {
+    const client = net.connect(port, '127.0.0.1')
+    client.write(`GET ${path} HTTP/1.1\r\nhost: a\r\n${head}\r\n`)
+    const received = text(client)
+    await once(client, 'readable')
+    return { received }
+  }
+  const UPGRADE = 'connection: upgrade\r\nupgrade: test\r\n'
+
   for (const MELTPROOF_DRAIN of ['off', 'on']) {
     it(`lets the app end its WebSockets and event streams itself, MELTPROOF_DRAIN=${MELTPROOF_DRAIN}`, async () => {
-      const child = start('endless.mjs', { env: { MELTPROOF_DRAIN } })
+      const child = start('endless.mjs', { env: { MELTPROOF_DRAIN, FAREWELL: 'yes' } })
       const port = await child.port()
-      const heads = ['connection: upgrade\r\nupgrade: test\r\n', '']
-      const clients = heads.map(head => {
-        const client = net.connect(port, '127.0.0.1')
-        client.write(`GET / HTTP/1.1\r\nhost: a\r\n${head}\r\n`)
-        return client
-      })
-      const received = clients.map(text)
-      await Promise.all(clients.map(client => once(client, 'readable')))
+      const clients = [await open(port, '/', UPGRADE), await open(port, '/')]
       child.process.kill('SIGTERM')
-      for (const each of await Promise.all(received)) assert.match(each, /farewell/)
+      for (const { received } of clients) assert.match(await received, /farewell/)
       assert.equal((await child.ended).code, 3)
     })
   }
+
+  it('waits for an event stream that ends soon, also beside a WebSocket', async () => {
+    const child = start('endless.mjs', { env: { MELTPROOF_DRAIN: 'on', FAREWELL: 'yes' } })
+    const port = await child.port()
+    const [socket, answer] = [await open(port, '/', UPGRADE), await open(port, '/answer')]
+    child.process.kill('SIGTERM')
+    assert.match(await answer.received, /the end/)
+    assert.match(await socket.received, /farewell/)
+  })
 
   for (const [ON_SIGTERM, expected] of [
     ['number', /^$/],

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http, { type RequestListener } from 'node:http'
-import { connect } from 'node:net'
+import http2, { type IncomingHttpHeaders } from 'node:http2'
+import { type AddressInfo, connect } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { test } from 'node:test'
@@ -38,6 +39,41 @@ test('with deadlineMs, a response in time is unchanged, and no timer is left', a
 test('without deadlineMs, remaining() is Infinity', async () => {
   const url = await serve({}, (_, response) => response.end(String(remaining())))
   assert.equal(await (await fetch(url, { headers: { 'grpc-timeout': '5m' } })).text(), 'Infinity')
+})
+
+test('in a dry run a deadline cancels nothing, and the app answers late, as without meltproof', async () => {
+  const url = await serve({ deadlineMs: 50, dryRun: true }, async (_, response) => {
+    await sleep(200)
+    response.end(String(remaining()))
+  })
+  const answer = await fetch(url)
+  assert.deepEqual([answer.status, await answer.text()], [200, 'Infinity'])
+})
+
+test('after the 504 of an HTTP/2 request its handler may use the stream, without an exception', async t => {
+  const done = Promise.withResolvers<void>()
+  const server = http2.createServer(async (_, response) => {
+    await sleep(300)
+    try {
+      response.stream.respond({ ':status': 200 })
+      response.stream.additionalHeaders({ ':status': 102 })
+      response.stream.end('late')
+      done.resolve()
+    } catch (error) {
+      done.reject(error)
+    }
+  })
+  protect(server, { deadlineMs: 50 })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const session = http2.connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  t.after(() => {
+    session.destroy()
+    server.close()
+  })
+  const stream = session.request({ ':path': '/' }).resume()
+  const [head] = (await once(stream, 'response')) as [IncomingHttpHeaders]
+  assert.equal(head[':status'], 504)
+  await done.promise
 })
 
 test('at the deadline a request gets a 504, its work is cancelled, and later writes are dropped', async () => {

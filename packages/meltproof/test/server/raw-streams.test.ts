@@ -204,6 +204,32 @@ describe('a raw HTTP/2 stream', () => {
     assert.equal(service.requestPath.stats().shed.late, 1)
   })
 
+  /** An upload whose handler has got a message, and whose permit another request has taken meanwhile. */
+  async function overtakenUpload(headers: object): Promise<{ upload: ClientHttp2Stream; stream: ServerHttp2Stream }> {
+    const service = await open({ tuning: { maxWaitMs: 100 } })
+    const upload = service.session.request({ ':path': '/upload', ...headers } as never, { endStream: false })
+    upload.on('error', () => {}).write('a message')
+    const stream = await service.started.take('/upload')
+    stream.resume().on('end', () => {})
+    ask(service.session, '/other')
+    await service.started.take('/other')
+    return { upload, stream }
+  }
+
+  it('is shed over gRPC without a retry if its handler has got messages', { timeout: 30_000 }, async () => {
+    const { upload } = await overtakenUpload(GRPC)
+    upload.end()
+    const { headers } = await answerOf(upload)
+    assert.deepEqual([headers['grpc-status'], headers['grpc-retry-pushback-ms']], ['14', '-1'])
+    assert.match(String(headers['grpc-message']), /may have been carried out/)
+  })
+
+  it('closes if its client resets an upload without an error', { timeout: 30_000 }, async () => {
+    const { upload, stream } = await overtakenUpload({ ':method': 'POST' })
+    upload.close(http2.constants.NGHTTP2_NO_ERROR)
+    await once(stream, 'close')
+  })
+
   it('keeps its permit while the app works on after its client cancelled it', async () => {
     const service = await open()
     const client = ask(service.session, '/first')

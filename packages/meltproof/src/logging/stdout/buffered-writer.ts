@@ -96,7 +96,7 @@ export class BufferedWriter {
     return this.failure !== undefined
   }
 
-  /** As in Node, a write is accepted whole while little waits: a writer that respects back-pressure loses no line. */
+  /** As in Node, a write below the high water mark is accepted whole: writers that obey back-pressure lose no line. */
   write(output: Output, done: Done | undefined, whole: boolean = !this.full): void {
     if (output.length > 0) this.lastIsJson = isJson(output)
     const direct = this.queue.canBypass && !this.failing && (this.sink.takesAll || output.length <= DIRECT_BYTES)

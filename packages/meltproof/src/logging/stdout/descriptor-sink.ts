@@ -41,7 +41,8 @@ export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle |
     if (blocks) shared?.setBlocking?.(false)
     // An error for a full pipe is frequent, and needs no stack trace.
     const { stackTraceLimit } = Error
-    Error.stackTraceLimit = 0
+    // Assigning would throw where `Error` is frozen.
+    Reflect.set(Error, 'stackTraceLimit', 0)
     try {
       const target = own ?? fd
       return typeof output === 'string' ? writeSync(target, output) : writeSync(target, output, 0, output.length)
@@ -50,7 +51,7 @@ export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle |
       if (code === 'EAGAIN' || code === 'EINTR') return 0
       throw error
     } finally {
-      Error.stackTraceLimit = stackTraceLimit
+      Reflect.set(Error, 'stackTraceLimit', stackTraceLimit)
       if (blocks) shared?.setBlocking?.(true)
     }
   }

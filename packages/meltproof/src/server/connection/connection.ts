@@ -106,8 +106,9 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
   }
 
   handOnLater({ request, keepAlive }: R): number {
-    // Node marks the last response of a half-closed connection, which had no response when its client ended.
-    return this.#inContext(() => this.handOn(request, keepAlive && !this.socket.readableEnded))
+    // When a client ends its side, Node makes the last response close the connection. This request had none then.
+    const isLast = this.socket.readableEnded && this.behind.length === 0
+    return this.#inContext(() => this.handOn(request, keepAlive && !isLast))
   }
 
   #inContext<T>(act: () => T): T {

@@ -9,7 +9,7 @@ export interface HeadConnection {
   readonly path: { refuse(on: HeadConnection, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean }
 }
 
-/** Key on a socket: parsers outlive sockets. For short connections a WeakMap costs as much as the rest of meltproof. */
+/** Set on the socket, which parsers outlive. With short connections a WeakMap would double the cost of meltproof. */
 export const CONNECTION: unique symbol = Symbol('meltproof.connection')
 export const WRAPPED: unique symbol = Symbol('meltproof.wrapped')
 
@@ -88,8 +88,8 @@ export type Busy = Iterable<{ readonly socket: HttpSocket; readonly hasQueue: bo
 const LASTING = new WeakSet<object>()
 
 /**
- * stoppable, and terminus which uses it, count 'request' events and end each socket without one: at `close()`, and
- * whenever an answer is finished. http-shutdown marks sockets as idle until their 'request' event, and destroys them at
+ * stoppable, and terminus which uses it, count 'request' events. At `close()`, and whenever an answer is finished, they
+ * end each socket without an open request. http-shutdown marks sockets as idle until 'request', and destroys them at
  * `close()`. This function keeps connections open that have a waiting request or a delayed 503.
  */
 export function surviveShutdownLibraries(connections: Busy): void {

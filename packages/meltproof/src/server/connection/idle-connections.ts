@@ -12,7 +12,7 @@ import { keepOpenDuring } from './http-socket.ts'
 const UNUSED_MS = 5000
 /** Connections closed in one step. Closing takes time, and a request that arrives during it may be lost. */
 const AT_ONCE = 8
-/** With very many connections each step closes more, so that there are at most this many steps. */
+/** If more than AT_ONCE * MOST_STEPS connections are due, each step closes one in MOST_STEPS of them. */
 const MOST_STEPS = 50
 
 interface Seen {

@@ -14,7 +14,7 @@ const LOOK_EVERY = 8
 /** Lanes that accept this share of one connection per lane and turn are full: the kernel fills lanes unevenly. */
 const NEARLY_ALL = 0.85
 const SHORTEST = 2
-/** The backlogs are long again when the lanes have kept up for this time, ms, also while nobody connects. */
+/** The backlogs are long again when the lanes have kept up for this time, ms, also while no client connects. */
 const KEPT_UP_MS = 1000
 
 /** Returns the function to call for each connection that a lane accepts. @param lanes all lanes except the main one */
@@ -30,7 +30,7 @@ export function adaptBacklogs(
   let sinceTurn = 0
   let sinceMs = Number.NEGATIVE_INFINITY
   const listen = (length: number): void => {
-    if (lanes.length > 0) for (const lane of [main, ...lanes]) lane.listen(length)
+    for (const lane of [main, ...lanes]) lane.listen(length)
   }
   return () => {
     if (++accepted % LOOK_EVERY !== 0) return

@@ -67,7 +67,7 @@ export function openLanes(server: net.Server, wanted: number, onWarning?: (warni
       original(...args)
       return
     }
-    // In full: the kernel distributes connections at random, so a part would overflow before the whole is reached.
+    // Each lane gets the whole backlog. The kernel chooses lanes at random, so with a share some would overflow early.
     const each = Number(backlog) || DEFAULT_BACKLOG
     try {
       original(address, port, addressType, each, fd, at.flags | REUSE_PORT, ...rest)

@@ -35,7 +35,7 @@ export interface Drainable {
   readonly sockets: ReadonlySet<Socket>
   /** How long the server still accepts. @default while requests arrive, up to {@link ACCEPT_MS} */
   readonly delayMs: number | undefined
-  /** True to end once only WebSockets and event streams are left, which the app itself must end. */
+  /** True to resolve once only WebSockets are left, or long event streams, which the app itself must end in time. */
   readonly leavesEndless: boolean
 }
 
@@ -44,6 +44,8 @@ const ACCEPT_MS = 5000
 /** After this time without a request, no further one is expected, ms. So Ctrl-C stops an idle server at once. */
 const QUIET_MS = 1000
 const LOOK_MS = 50
+/** Answers of language models are event streams too. Most of them end within this time, ms. */
+const EVENTS_MS = 10_000
 /** Time for writing the last 503 answers when the time is up, ms. */
 const LAST_SHEDS_MS = 100
 
@@ -82,15 +84,23 @@ export function drain(drainable: Drainable, timeoutMs: number): Promise<boolean>
     accepting = false
     // Also closes HTTP/2 sessions that had not begun when the server stopped accepting.
     if (!server.listening) stop()
-    const mayLeave = leavesEndless && !server.listening && sessions.size === 0
-    if (mayLeave && [...connections].every(isEndless)) end()
-    if (over || closing || (!server.listening && idle.due(nowMs, gate.activeAt).length === 0)) return
+    if (leavesEndless && !server.listening && isLeftToApp(nowMs - beganAt)) resolve(true)
+    if (closing || (!server.listening && idle.due(nowMs, gate.activeAt).length === 0)) return
     closing = true
     afterReading(gate, closeNext, () => {
       closing = false
     })
   }
-  /** Closes one lane or a few connections: requests that arrive meanwhile are lost. Returns false if none is due. */
+  const isLeftToApp = (sinceMs: number): boolean => {
+    const [open, http2] = [[...connections], [...sessions]]
+    const streaming = open.length + http2.length
+    // A socket below TLS without a connection has not finished its handshake.
+    if (streaming + upgraded.size < Math.max(1, sockets.size)) return false
+    return (
+      streaming === 0 || (sinceMs >= EVENTS_MS && open.every(isEventStream) && http2.every(each => each.isLeftToApp))
+    )
+  }
+  /** Closes one lane or a few connections: requests that arrive meanwhile are lost. Returns true if more are due. */
   const closeNext = (): boolean => {
     if (server.listening && lanes.closeOne()) return true
     const wasListening = server.listening
@@ -138,6 +148,6 @@ export function drain(drainable: Drainable, timeoutMs: number): Promise<boolean>
   return promise
 }
 
-function isEndless({ current, hasQueue }: Connection<Exchange>): boolean {
+function isEventStream({ current, hasQueue }: Connection<Exchange>): boolean {
   return !hasQueue && current !== undefined && isStreaming(current) && announced(current.response!) === 'events'
 }

@@ -38,7 +38,9 @@ function stillOpen<E extends net.Socket | ServerHttp2Session, T>(
   return { open, stop: () => void server?.removeListener(event, opened) }
 }
 
-/** Maximum time for each step of the end, ms, in which the last bytes are sent or read. */
+const EVENTS = /^(?:text\/event-stream|application\/grpc)\b/i
+
+/** Time in which the last bytes are sent and read before each step, ms: the session ends, then its socket closes. */
 const LINGER_MS = 1000
 
 export class OpenSession {
@@ -59,6 +61,11 @@ export class OpenSession {
 
   get streams(): number {
     return this.#streams.size
+  }
+
+  /** True if each stream is an answer of events or of gRPC that has begun, which the app itself must end. */
+  get isLeftToApp(): boolean {
+    return [...this.#streams].every(({ sentHeaders }) => EVENTS.test(String(sentHeaders?.['content-type'])))
   }
 
   /** Forbids the client to open further streams. */

@@ -56,7 +56,7 @@ export function clientsBy(key: ClientKey, warn: Warn, salt: number = (Math.rando
   return { ofHead, of: request => ofHead(addressOf(request), request.rawHeaders) }
 }
 
-/** The entry that the outermost of `proxies` wrote: each proxy appends its client; clients may forge older entries. */
+/** Returns the `proxies`-th entry from the end. Each proxy appends its client; clients can forge the entries before. */
 function entryOf(rawHeaders: readonly string[], name: string, proxies: number): string | undefined {
   let left = proxies
   for (let i = rawHeaders.length - 2; i >= 0; i -= 2) {

@@ -26,7 +26,7 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   kind = -1
   kindArrived = false
   client: number | undefined
-  /** True if the request starts without a permit: it is exempt, in a dry run, or waited when the guard was closed. */
+  /** True if the request starts without a permit: exempt, not admitted (dry run), or waiting when the guard closed. */
   ungated = false
   /**
    * In a dry run, for a request that would have waited: how long its handler took, ms; -1 while it runs. Such a request
@@ -43,7 +43,7 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   answeredLate = false
   threw = false
   uploadEnd: Exchange | undefined
-  /** Set while memory.ts counts the request: whether as one with a body. Stored, as apps may change the method. */
+  /** True while memory.ts counts the request with a body, false without one. Stored, as apps may change the method. */
   heldBody: boolean | undefined
 
   // Set while requests are recorded (timing/observed.ts).

@@ -1,6 +1,6 @@
 /**
- * Recognises HTTP/2 by its stream: Node's HTTP/1 parser also accepts `GET / HTTP/2.0` and reports version 2. An
- * app may set a property `stream` on its HTTP/1 requests and responses.
+ * Recognises HTTP/2 by its stream, because Node's HTTP/1 parser accepts `GET / HTTP/2.0` too and reports version 2. The
+ * class is checked as well, because an app may set a property `stream` on its HTTP/1 requests and responses.
  */
 import { IncomingMessage, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'

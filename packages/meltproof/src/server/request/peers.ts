@@ -4,7 +4,7 @@ import { invalidOption } from '../../options.ts'
 
 export type OfPeer = Pick<IncomingMessage, 'socket'>
 
-/** Returns true if a request comes from a peer that the option names, by its connection's address, not by a field. */
+/** Returns true if the option names the peer of the request. The connection's address decides, not a header field. */
 export type FromPeer = (request: OfPeer) => boolean
 
 const EXPECTED = 'true, false, or a list of addresses and networks such as 10.0.0.0/8'

@@ -1,9 +1,9 @@
-/** Guesses from the method. Reading the head of every request for its body would cost more than a wrong guess. */
+/** Guesses from the method, because a search for a body in the head of every request would cost more than a mistake. */
 export function mayBringBody({ method }: { readonly method?: string | undefined }): boolean {
   return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS'
 }
 
-/** The facts about a head that a shed needs, found in one pass: `request.headers` would be an object of all fields. */
+/** Facts about a head that a shed needs, found in one pass. `request.headers` would build an object of all fields. */
 export interface HeadNeeds {
   /** Bytes of body announced; Infinity when chunked. */
   readonly bodyBytes: number

@@ -130,8 +130,8 @@ export function watchCut(stream: ServerHttp2Stream): void {
 }
 
 /**
- * Must run at 'aborted': later Node makes a partial answer look complete. When a client resets a stream, Node closes
- * it before destroying it. So a stream that is destroyed already was destroyed by the app.
+ * Must run at 'aborted': later Node makes a partial request body look complete. When a client resets a stream, Node
+ * closes the stream before destroying it. So the app destroyed a stream that is already destroyed here.
  */
 function noteCut(this: MaybeCut): void {
   this[CUT] = !hasEnded(this)
@@ -149,7 +149,7 @@ export function isDisconnected(stream: MaybeCut): boolean {
 }
 
 function connectionHasGone({ session }: ServerHttp2Stream): boolean {
-  // A session without a socket throws.
+  // Reading `session.socket` throws when the session has no socket.
   return quietly(() => session === undefined || session.destroyed || session.socket.destroyed) ?? true
 }
 

@@ -16,11 +16,21 @@ export function isGrpc(request: IncomingMessage): boolean {
   return isHttp2(request) && GRPC.test(request.headers['content-type'] ?? '')
 }
 
-/** @param retryS seconds until the client may retry, if its service config allows retries at all (gRPC A6) */
-export function grpcShed(response: ServerResponse, retryS: number, fields: OutgoingHttpHeaders = {}): void {
-  answer(response, UNAVAILABLE, 'This server is overloaded and did not start the call.', {
-    // The random part prevents all clients from returning at the same time.
-    'grpc-retry-pushback-ms': String(Math.floor((retryS + Math.random()) * 1000)),
+/**
+ * @param retryS seconds until the client may retry, if its service config allows retries at all (gRPC A6)
+ * @param begun whether the handler has got messages; then the client must not retry
+ */
+export function grpcShed(
+  response: ServerResponse,
+  retryS: number,
+  begun: boolean,
+  fields: OutgoingHttpHeaders = {},
+): void {
+  const what = begun ? 'no longer works on the call, which may have been carried out' : 'did not start the call'
+  // The random part prevents all clients from returning at the same time.
+  const pushbackMs = begun ? -1 : Math.floor((retryS + Math.random()) * 1000)
+  answer(response, UNAVAILABLE, `This server is overloaded and ${what}.`, {
+    'grpc-retry-pushback-ms': String(pushbackMs),
     ...fields,
   })
 }

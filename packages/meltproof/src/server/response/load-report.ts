@@ -18,7 +18,7 @@ export interface LoadReport {
   readonly binary: string
 }
 
-/** Below this utilisation no report is sent: background work such as garbage collection would decide the weights. */
+/** Below this utilisation, and without errors, no report is sent: garbage collection, for one, would decide weights. */
 const LEAST_UTILISATION = 0.02
 /** Maximum of each figure, which no server reaches. */
 const MOST = 1e9

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { isHttp2 } from '../request/is-http2.ts'
+import { isHttp2, streamOf } from '../request/is-http2.ts'
 import { StreamResponse } from './stream-response.ts'
 
 /** Once meltproof has answered, makes the response ignore its handler without errors, as if the client had left. */
@@ -12,6 +12,8 @@ export function mute(request: IncomingMessage, response: ServerResponse | Stream
     return
   }
   Object.assign(response, MUTED)
+  // A handler may answer on the stream itself.
+  Object.assign(streamOf(response) ?? {}, ANSWERED_STREAM)
   response.once('close', () => looksUnfinished(response))
   closesForLateListeners(response)
   closesForLateListeners(request)
@@ -114,8 +116,10 @@ const CLOSED_SOCKET = {
   destroyed: true,
 }
 
+const ANSWERED_STREAM = each(['respond', 'respondWithFD', 'respondWithFile', 'additionalHeaders'], () => undefined)
 const MUTED_STREAM = {
-  ...each(['respond', 'respondWithFD', 'respondWithFile', 'additionalHeaders', 'sendTrailers'], () => undefined),
+  ...ANSWERED_STREAM,
+  sendTrailers: (): undefined => undefined,
   write: acceptsNothing,
   end: endsNothing,
 }

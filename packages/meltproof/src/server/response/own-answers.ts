@@ -118,11 +118,11 @@ export class OwnAnswers {
     if (!kind.keepAlive) endConnection(socket, complete)
   }
 
-  /** Writes the answer through Node's response. Returns the number of bytes of the body. @param begun an upload's end */
+  /** Writes the answer through Node's response. Returns its body's bytes. @param begun whether a handler has begun */
   shed(request: IncomingMessage, response: ServerResponse, begun = false): number {
     const load = this.#options.reports?.fields(request)
     if (isGrpc(request)) {
-      grpcShed(response, this.#randomRetryAfter(), load)
+      grpcShed(response, this.#randomRetryAfter(), begun, load)
       return 0
     }
     const needs = describeHead(request.rawHeaders)
@@ -130,8 +130,9 @@ export class OwnAnswers {
     if (this.isPreflight(request.method, needs))
       return write(request, response, needs, 204, undefined, { ...headers, ...load })
     const fields = { ...headers, ...load, ...NO_RETRY, 'retry-after': String(this.#randomRetryAfter()) }
-    const [text, page] = begun ? [BEGUN_PROBLEM, LATE_PAGE] : [this.#body, this.#page]
-    return write(request, response, needs, 503, needs.prefersHtml ? page : text, fields)
+    const body = needs.prefersHtml ? this.#page : this.#body
+    const honest = body.text === SHED_PROBLEM.text ? BEGUN_PROBLEM : body.text === HTML_PAGE ? LATE_PAGE : body
+    return write(request, response, needs, 503, begun ? honest : body, fields)
   }
 
   late(request: IncomingMessage, response: ServerResponse): void {
@@ -200,7 +201,7 @@ function write(
 }
 
 /**
- * The seconds that a shed client should wait. Each client draws a random second from half of the range, so that clients
+ * The seconds that a shed client should wait. Each client gets a random second from half of the range, so that clients
  * do not return at the same time. While few requests are shed, this is the first half of the range; the more are shed,
  * the later it lies, up to the last half when all are shed.
  * @param pressure 0 to 1; above 0.5 a growing share is shed

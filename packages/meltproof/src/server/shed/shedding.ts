@@ -43,7 +43,7 @@ export class Shedding {
     this.held = new HeldAnswers(time, connection => gate.failOpen.guard(() => this.sendDelayed(connection)))
   }
 
-  /** Undefined while sheds have no subscriber. */
+  /** Undefined until sheds have a subscriber. */
   get records(): ShedRecords | undefined {
     if (this.#records === undefined && sheds.hasSubscribers) {
       this.#records = requestObserver()?.shedRecordsOf(this.#parts.source)
