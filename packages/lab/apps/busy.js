@@ -13,8 +13,8 @@ let sink = 1
 const ROUNDS = 16
 
 /**
- * Xorshift, in which every step is a 32-bit operation. V8 compiles a loop with a sum or a product sometimes with
- * integers and sometimes with floating point, up to six times apart, so short work would not last as long as
+ * Xorshift, in which every step is a 32-bit operation. V8 compiles a loop with a sum or a product sometimes for
+ * integers and sometimes for floating point. Their speeds differ up to sixfold, so short work would not last as long as
  * calibrated.
  *
  * The rounds are written out, so that the function has more bytecode than V8 inlines (460 bytes,

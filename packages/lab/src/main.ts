@@ -45,7 +45,7 @@ async function registerCommands(called: string): Promise<void> {
   }
 }
 
-/** A user's mistake gets one sentence and an exit code, usually 2. Any other error is a bug: its stack, and code 1. */
+/** A user's mistake gets one sentence and an exit code, usually 2. A bug, any other error, gets a stack and code 1. */
 const fail = (error: unknown): void => {
   if (error instanceof UserError) {
     process.stderr.write(`meltlab: ${withoutControls(error.message)}\n`)

@@ -16,5 +16,5 @@ export function privateFolder(name: string): string {
 /** The error for a folder of temporary files that cannot be written, or whose path is too long for a socket. */
 export const temporaryError = (error: unknown): UserError =>
   new UserError(
-    `the folder for temporary files cannot be written (${(error as Error).message}); set TMPDIR to one that can, with a short path`,
+    `the folder for temporary files cannot be written (${(error as Error).message}); set TMPDIR to a writable folder with a short path`,
   )

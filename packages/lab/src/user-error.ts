@@ -3,7 +3,7 @@ export class UserError extends Error {
   override readonly name = 'UserError'
   readonly exitCode: number
 
-  /** `exitCode`: 2 for bad input, 1 for failed scenarios; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP. */
+  /** `exitCode`: 2 for bad input, 1 for failed or unstored results; 130, 143 or 129 after Ctrl-C, SIGTERM or SIGHUP. */
   constructor(message: string, exitCode = 2) {
     super(message)
     this.exitCode = exitCode

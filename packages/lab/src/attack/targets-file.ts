@@ -44,7 +44,7 @@ export function parseTargets(text: string, readBody: ReadBody, check: Check = ()
 
 const TARGET = /^([A-Za-z]+)\s+(\S.*)$/
 
-/** Begins a target, or adds a header or a body to the `open` one, which is the last. */
+/** Begins a target, or adds a header or a body to the last one if `open`. */
 function readHttp(line: string, targets: Draft[], open: boolean, readBody: ReadBody): void {
   const target = TARGET.exec(line)
   const current = open ? targets.at(-1) : undefined

@@ -2,7 +2,7 @@
 
 /**
  * `melts`: the app stops answering under overload, or when a dependency hangs. `warning`: a deploy loses requests, or
- * the cause harms only some deployments, such as one in which clients, or the reader of stdout, are slow.
+ * the cause harms only some deployments, such as those with slow clients or a slow reader of stdout.
  */
 export type Severity = 'melts' | 'warning'
 

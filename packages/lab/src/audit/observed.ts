@@ -9,7 +9,7 @@ import { livingOf } from '../processes/process-tree.ts'
 import { writeWhole } from '../write-whole.ts'
 import type { Facts, Phase } from './facts.ts'
 
-/** Maximum time for a process to answer: one with a blocked loop answers late. */
+/** Maximum time for a process to report a new phase: one with a blocked loop reports late. */
 const ANSWER_MS = 5000
 const LOOK_EVERY_MS = 50
 
@@ -51,7 +51,7 @@ export class Observed {
       try {
         return [JSON.parse(readFileSync(path.join(this.#folder, name), 'utf8')) as Facts]
       } catch {
-        return [] // For example if the app has set a umask that hides its files.
+        return [] // The app may have set a umask that hides its files.
       }
     })
   }

@@ -140,8 +140,8 @@ async function together(run: Run, count: number, durationMs: number): Promise<vo
 
 /** Sends SIGTERM while the users continue. */
 async function end({ observed, users, progress, signal }: Run): Promise<Shutdown> {
-  progress.line('SIGTERM, while it is asked')
-  progress.status('waiting until it ends')
+  progress.line('SIGTERM while requests continue')
+  progress.status('waiting for the process to end')
   const serving = observed.serving()
   const pids = serving.map(({ pid }) => pid)
   const inFlight = users.inFlight()

@@ -17,7 +17,7 @@ import { keepElsewhere, writeText } from './user-files.ts'
 
 /**
  * Tries every destination. `runs` is never empty, because it includes a run that was stopped.
- * @throws UserError that says where the figures are if one could not be written
+ * @throws UserError that says where the figures are if a destination could not be written
  */
 export async function deliver(runs: readonly AttackRun[], startedAt: string, flags: Flags): Promise<void> {
   const { html } = flags

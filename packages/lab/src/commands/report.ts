@@ -65,7 +65,7 @@ function pageBeside(file: string): string {
   return path.join(dir, `${name === 'result' ? 'report' : name}.html`)
 }
 
-/** A README.md in the first folder becomes the introduction. With `pages`: an index of one page per result. */
+/** A README.md in the first folder is the introduction. With `pages`, writes a page per result and returns an index. */
 export function markdownReport(places: readonly string[], images: string, pages?: string): string {
   const order = [...catalogue, ...scoreboard].map(({ name }) => name)
   const results = places

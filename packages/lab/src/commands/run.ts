@@ -81,7 +81,7 @@ export async function runScenarios(
   }
   if (failed.length > 0) {
     const others = left.length - failed.length
-    const rest = others === 0 ? '' : `; the other ${others} ended`
+    const rest = others === 0 ? '' : `; the other ${others} completed`
     throw new UserError(`${failed.length} of ${left.length} failed: ${failed.join(', ')}${rest}`, 1)
   }
 }

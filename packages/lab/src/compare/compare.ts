@@ -34,7 +34,7 @@ export function compare(a: Side, b: Side, tolerance?: number): Comparison {
   const reasons = whyNotComparable(all)
   if (reasons.length > 0) {
     throw new UserError(
-      `these results cannot be compared: ${reasons.join('; ')}. Measure both with the same load on the same machine; compare --a --b does`,
+      `these results cannot be compared: ${reasons.join('; ')}. Measure both with the same load on the same machine; \`meltlab compare --a … --b …\` does this`,
     )
   }
   if (a.results.length !== b.results.length) {
@@ -81,7 +81,7 @@ function checkRuns(results: readonly Result[]): void {
           before === name
             ? `${name} is given twice, or contains a run twice`
             : `${before} and ${name} contain the same run`
-        throw new UserError(`${what}, which does not differ from itself; give results of two runs`)
+        throw new UserError(`${what}; give results of different runs`)
       }
       seen.set(run, name)
     }

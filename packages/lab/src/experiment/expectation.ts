@@ -1,7 +1,7 @@
 /** Builds expectations from a sentence, the figures it uses, and a judgement of them. Pure. */
 import type { Expectation } from './scenario.ts'
 
-/** Not judged while `figures` returns undefined or an empty list. `judge` returns pass or fail, and a text. */
+/** It is not judged if `figures` returns undefined or an empty list. `judge` returns pass or fail, and a text. */
 export function expectation<Measured, Figures>(
   name: string,
   figures: (measured: Measured) => Figures | undefined,

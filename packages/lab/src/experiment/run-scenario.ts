@@ -133,7 +133,7 @@ export function wordingOf(
   }
 }
 
-/** `disturbed`: a sentence that says why figures of speed may not be judged; undefined on a quiet machine. Pure. */
+/** `disturbed`: a sentence that says why figures of speed cannot be judged; undefined on a quiet machine. Pure. */
 export function judge<Measured>(
   expects: readonly Expectation<Measured>[],
   measured: Measured,
@@ -149,7 +149,7 @@ export function judge<Measured>(
   })
 }
 
-/** Lists each version once, with the names of its arms if there are several. A command that is not an arm is `bare`. */
+/** Lists each version once; several with the names of their arms. A command that is not an arm counts as `bare`. */
 export function appNodes(nodes: ReadonlyMap<string, string>, arms: Scenario<unknown>['arms']): readonly string[] {
   const versions = Map.groupBy(nodes, ([, version]) => version)
   if (versions.size < 2) return [...versions.keys()]

@@ -63,11 +63,11 @@ export interface AppSpec {
   readonly nodeOptions?: string | undefined
   /** True if the app listens on PORT and its other ports do not count. @default true for a file of packages/lab/apps */
   readonly atPort?: boolean
-  /** Its URL, if the port should not be searched. */
+  /** Its URL; the lab then does not search for its port. */
   readonly url?: URL | undefined
   /** How to trust its certificate, if it uses TLS. */
   readonly tls?: Tls | undefined
-  /** Its answer to this shows which port is its own, if it does not listen on PORT. @default GET / */
+  /** If it does not listen on PORT, the lab uses the port that answers this with a status below 400. @default GET / */
   readonly request?: PathRequest
   /** @default 60 000 */
   readonly startTimeoutMs?: number

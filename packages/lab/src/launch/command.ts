@@ -1,4 +1,4 @@
-/** Starts a command in its own process group, so that everything it starts ends with it, however this process exits. */
+/** Starts a command in its own process group, so that all its processes end with this one, however this one exits. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, statSync } from 'node:fs'
 import type { Socket } from 'node:net'

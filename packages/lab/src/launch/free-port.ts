@@ -4,7 +4,7 @@ import net from 'node:net'
 
 export type Ports = readonly [first: number, last: number]
 
-/** Ports below this are well known. */
+/** Many well-known services use ports below this. */
 const FIRST = 10_000
 /** Assumed ephemeral range if the system does not report one: most ranges begin here or later. */
 const USUAL: Ports = [32_768, 65_535]

@@ -21,7 +21,7 @@ export interface ReadyOptions {
   readonly onlyThere?: boolean
   /** How to trust its certificate, if it uses TLS. */
   readonly tls?: Tls | undefined
-  /** A port other than `preferredPort` is taken if it answers this with a status below 400. @default GET / */
+  /** A port other than `preferredPort` is used if it answers this with a status below 400. @default GET / */
   readonly request?: PathRequest | undefined
   readonly startTimeoutMs: number
   readonly signal: AbortSignal
@@ -30,15 +30,19 @@ export interface ReadyOptions {
 /** Polling interval. Reading /proc costs about 2 ms of the lab's core. */
 const pollMs = 25
 const connectTimeoutMs = 1000
-/** A server that opened an unexpected port may be about to open others, so this time passes before each probe. */
+/** A server that opened an unexpected port may be about to open others, so this time passes before the first probe. */
 const settleMs = 200
+const PROBE_EVERY_MS = 1000
 const PROBE_TIMEOUT_MS = 1000
+/** After this time the first port is taken, even if it does not answer well: the caller then says what is wrong. */
+const LONGEST_PROBING_MS = 5000
 
 /** Returns the origin on which the command listens, such as `http://127.0.0.1:3000`. */
 export async function waitUntilListening(app: App, options: ReadyOptions): Promise<{ origin: string; note?: string }> {
   const { url, preferredPort, onlyThere = false, tls, startTimeoutMs, signal } = options
   const until = Date.now() + startTimeoutMs
   let probeAt: number | undefined
+  let probeUntil = until
   for (;;) {
     signal.throwIfAborted()
     if (app.ended() !== undefined) throw endedEarly(app)
@@ -47,11 +51,15 @@ export async function waitUntilListening(app: App, options: ReadyOptions): Promi
       const found = await listeningPorts(app.pid)
       const expected = found.find(listener => listener.port === preferredPort)
       if (expected !== undefined) return { origin: originOf(expected, tls) }
-      probeAt = onlyThere || found.length === 0 ? undefined : (probeAt ?? Date.now() + settleMs)
-      if (probeAt !== undefined && (isLast || Date.now() >= probeAt)) {
-        const taken = (await firstThatAnswers(found, options)) ?? (isLast ? found[0] : undefined)
-        if (taken !== undefined) return chosen(app, found, taken, tls)
+      if (onlyThere || found.length === 0) probeAt = undefined
+      else if (probeAt === undefined) {
         probeAt = Date.now() + settleMs
+        probeUntil = Math.min(until, Date.now() + LONGEST_PROBING_MS)
+      }
+      if (probeAt !== undefined && (isLast || Date.now() >= probeAt)) {
+        const taken = (await firstThatAnswers(found, options)) ?? (Date.now() >= probeUntil ? found[0] : undefined)
+        if (taken !== undefined) return chosen(app, found, taken, tls)
+        probeAt = Date.now() + PROBE_EVERY_MS
       }
     } else if (await listensAt(url)) return { origin: url.origin }
     if (isLast) throw await neverListened(app, options)

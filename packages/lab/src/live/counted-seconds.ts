@@ -9,7 +9,7 @@ export const LEAST_SECONDS = 5
  * ended by then.
  */
 const SETTLES_S = 2
-/** Maximum time for recovery after a decrease of the load, s: a server that needs longer does not recover. */
+/** Maximum time for recovery after a decrease of the load, s: one that needs longer counts as not recovered. */
 const RECOVERS_S = 10
 
 export class CountedSeconds {
@@ -28,7 +28,7 @@ export class CountedSeconds {
     return this.#leftS > 0
   }
 
-  /** Adds the next second; `load` is null if it changed. Returns the load for which it counts; null for none. */
+  /** Adds the next second; `load` is null if it changed. Returns the load that the second counts for, or null. */
   add(load: number | null, { scheduled, good }: Pick<LoadSecond, 'scheduled' | 'good'>): number | null {
     if (load !== null && load < this.#highest) {
       if (this.#highest > 1) this.#leftS = RECOVERS_S

@@ -5,7 +5,7 @@ import { Fifo } from './fifo.ts'
 
 /** Time for the server to close a connection that is no longer needed; longer than the margin below. */
 const LINGER_MS = 1500
-/** A server may close a connection near its Keep-Alive timeout: its last second, at most the last half, is unused. */
+/** A server may close a connection near its Keep-Alive timeout: the last second (at most half the time) is unused. */
 const LEAVE_BEFORE_MS = 1000
 /** Interval of the check for slow connects while the standing set opens. */
 const LOOK_EVERY_MS = 20

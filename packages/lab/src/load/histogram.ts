@@ -189,7 +189,7 @@ export class Histogram {
     if (!histogram.#isWhole(data.buckets[0], last)) {
       const { minMs, maxMs, sumMs } = data
       throw new RangeError(
-        `not a histogram: minMs ${minMs}, maxMs ${maxMs} and sumMs ${sumMs} are not of the ${count} in its buckets`,
+        `not a histogram: minMs ${minMs}, maxMs ${maxMs} and sumMs ${sumMs} do not fit the ${count} values in its buckets`,
       )
     }
     return histogram

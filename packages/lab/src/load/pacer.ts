@@ -108,7 +108,7 @@ export class Pacer {
 
   wait(outlook: Outlook): void {
     if (this.#stopped) return
-    // The turn itself may have frozen, too.
+    // The generator may also have been frozen during the turn.
     const now = this.#alive()
     const gap = outlook.urgent ? 0 : outlook.due - now
     if (gap > TIMER_FROM_MS) {

@@ -31,8 +31,8 @@ export type Arrival =
 /**
  * `keep-alive`: a standing set of `count` connections, opened before the clock starts; a request that finds none free
  * opens another, up to `max`. Beyond that it waits, which counts as latency, and it is unsent if none is free within
- * `timeoutMs`. With `newestFirst` a free connection goes to the newest waiting request. This simulates more clients
- * than this machine can open connections for, who do not wait for each other. `fresh`: a new connection for every
+ * `timeoutMs`. With `newestFirst` a free connection goes to the newest waiting request. This simulates clients that do
+ * not wait for each other, and are more than this machine can open connections for. `fresh`: a new connection for every
  * request. Over HTTP/2 a request takes a stream of an open connection, or of a new one.
  */
 export type Connections =

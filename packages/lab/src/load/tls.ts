@@ -12,7 +12,7 @@ export const tlsOptions = ({ tls = {}, http2 }: Pick<LoadPlan, 'tls' | 'http2'>)
 })
 
 export const trustHint =
-  ': --cacert FILE names the authority that signed its certificate (or that itself), --insecure trusts any'
+  ': --cacert FILE names the authority that signed its certificate, or the certificate itself; --insecure trusts any certificate'
 
 /** Empty for errors that are not about an untrusted certificate. */
 export const untrustedHint = (code: string): string =>

@@ -1,7 +1,7 @@
 /**
  * Finds an app's capacity, its peak goodput, from closed-loop probes: a few users that wait for each answer do not
- * overload an app, and no rate has to be guessed. Users double until goodput stops growing, a bisection checks both
- * sides of the best number of users, and a longer probe with that number gives the capacity: the maximum of several
+ * overload an app, and no rate has to be guessed. Users double until goodput stops growing. A bisection checks both
+ * sides of the best number of users. A longer probe with that number gives the capacity, because the maximum of several
  * noisy readings is too high. Pure.
  */
 

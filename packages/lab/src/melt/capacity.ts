@@ -36,7 +36,7 @@ const longestProbeMs = 5000
 interface WarmUp {
   readonly last: LoadOutcome
   readonly isSteady: boolean
-  /** Time until the rate reached that of the last part, ms. */
+  /** Time until the rate was near the rate of the last part, ms. */
   readonly coldMs: number
 }
 

@@ -50,7 +50,7 @@ export interface Limit {
   readonly spike: number
   /** In the order of the attempts: a multiple of the capacity, a number of retries, or seconds. */
   readonly tried: readonly { readonly level: number; readonly backAfterS: number | null }[]
-  /** Why the last attempt is no evidence about the app; null if it is. */
+  /** Why the last attempt is no evidence about the app; null if it is evidence. */
   readonly unsure: string | null
 }
 
@@ -66,7 +66,7 @@ export interface Recovery {
   readonly backAfterS: number | null
   /** True if the process ended by itself. */
   readonly died: boolean
-  /** Why the result is no evidence about the app; null if it is. */
+  /** Why the result is no evidence about the app; null if it is evidence. */
   readonly unsure: string | null
   readonly seconds: readonly SecondResult[]
 }

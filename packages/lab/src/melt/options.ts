@@ -47,7 +47,7 @@ export const presets = {
   full: {
     at: '0.5,1,2,6,10',
     duration: '10s',
-    // Five times the usual SLO, when clients have given up.
+    // Five times the usual SLO: by then clients have given up.
     timeout: '5s',
     capacityTimes: { warmUpMs: 1500, probeMs: 1000, confirmMs: 4000 },
     recovery: { beforeS: 2, spike: 10, spikeS: 3, afterS: 18, retries: 2 },

@@ -43,8 +43,8 @@ export interface LoadShape {
   /** Multiples above this rate are omitted, because the generator could not send them. */
   readonly mostRate?: number
   /**
-   * True if the simulated clients, each with its own connection, need more connections than this machine can open:
-   * `newestFirst` in load/plan.ts.
+   * True if the simulated clients, each with its own connection, need more connections than this machine can open;
+   * see `newestFirst` in load/plan.ts.
    */
   readonly crowd?: true
 }

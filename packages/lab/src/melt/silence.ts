@@ -37,7 +37,7 @@ export class Silencer {
     if (this.#relay.accepted > 0) return
     const { port } = this.#relay
     throw new UserError(
-      `the command never connected to 127.0.0.1:${port}, which ${this.#variable} names in its environment: does it read ${this.#variable}?`,
+      `the command never connected to 127.0.0.1:${port}; ${this.#variable} in its environment has this address: does it read ${this.#variable}?`,
     )
   }
 

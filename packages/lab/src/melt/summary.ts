@@ -167,7 +167,7 @@ export function whyUnjudged({ seconds = [], ...step }: StepResult, base: Base): 
 function isGenerators(step: Omit<StepResult, 'seconds'>, rate: number): boolean {
   const { multiple, offered, unsent, generator } = step
   const { doubts = [], goodLost = 0 } = generator
-  // An overload that is answered next to never in time melts with and without a pause.
+  // An app that answers next to no request of an overload in time melts with and without a pause.
   if (doubts.includes('frozen')) return multiple <= 1 || step.goodput >= NEXT_TO_NONE * rate
   // Requests that lacked a connection waited for the app.
   if (!doubts.includes('late') || doubts.includes('connections')) return false

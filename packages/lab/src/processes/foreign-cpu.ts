@@ -25,7 +25,7 @@ export const MAX_FOREIGN_CORES = 0.1
 const intervalMs = 2000
 
 /**
- * Watches `cores` and the process tree below this process. A core that is added to `cores` counts from then on.
+ * Watches `cores` and the process tree below this process. A core that is added to `cores` counts from the reading before.
  * Undefined if nothing could be read, or before 0.5 s.
  */
 export function watchForeign(cores: Iterable<number>): {

@@ -1,4 +1,4 @@
-/** Finds the TCP ports of a process tree: in /proc, else by `lsof`. Never connects: a cold server would see it. */
+/** Finds the TCP ports of a process tree: in /proc, else by `lsof`. A connection would disturb a cold server. */
 import { execFile } from 'node:child_process'
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { promisify } from 'node:util'

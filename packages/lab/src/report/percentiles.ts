@@ -6,7 +6,7 @@ import type { LinesPlot, ScenarioArm, ScenarioResult } from './result.ts'
 
 type Distribution = Pick<ScenarioArm, 'name' | 'what'> & { readonly histogram: Histogram }
 
-/** More lines could not be distinguished, and there are no more colours. */
+/** More lines could not be distinguished. */
 const MOST_LINES = 5
 const POINTS_PER_DECADE = 8
 /** One answer in this many lies beyond the percentile: p50 to p99.99. */

@@ -33,7 +33,7 @@ export interface ArmStyle {
   readonly dash: readonly number[]
 }
 
-/** Okabe and Ito's set for colour blindness. Nothing depends on colour alone. */
+/** Based on Okabe and Ito's set for colour blindness. Nothing depends on colour alone. */
 const bare: ArmStyle = { light: '#c44e00', dark: '#ff8a3d', mark: 'square', dash: [] }
 const guarded: ArmStyle = { light: '#0072b2', dark: '#56b4e9', mark: 'circle', dash: [] }
 const others: readonly ArmStyle[] = [

@@ -12,7 +12,7 @@ interface Seen extends Omit<Estimate, 'claims'> {
 /** The usual duration of an operation, and the slowness added to it, ms. */
 const usualMs = 100
 const injectedMs = 250
-/** Within this many operations the alerts of the previous cause must stop. */
+/** Maximum number of healthy operations during which the alerts of the previous cause may stop. */
 const mostHealthy = 200
 
 export const blame: Scenario<unknown> = scenario<BlameMeasured>({

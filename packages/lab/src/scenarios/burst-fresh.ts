@@ -8,7 +8,7 @@ import type { Counts, LoadOutcome, LoadSecond } from '../load/plan.ts'
 import { latencyFigures } from '../report/load-figures.ts'
 import { type BurstRun, type BurstStep, burstExpects, burstPublished, burstView, STEP_S } from './burst-fresh-view.ts'
 
-/** More than six times the rate that 5 ms of work allow. */
+/** Requests per second, up to more than six times the rate that 5 ms of work allow. */
 const RISES = { from: 50, to: 1300 }
 const SLO_MS = 1000
 

@@ -146,7 +146,7 @@ function rates(title: string, cells: readonly CellResult[], measured: LoggingMea
   ])
 }
 
-/** The columns read the cells themselves, because a cell finds the runs around it by its identity. */
+/** The columns read the cells themselves, because shareKept() finds the runs around a cell by its identity. */
 function tableOfCells(
   words: Pick<Table, 'title' | 'note'>,
   cells: readonly CellResult[],

@@ -296,7 +296,7 @@ test('a run that is on both sides, or twice on one, is refused', () => {
   const [a, b] = inTurns(scattered(10), scattered(11))
   assert.throws(() => compare(a, { ...b, results: [a.results[0]!, ...b.results.slice(1)] }), {
     name: 'UserError',
-    message: 'A 1 is given twice, or contains a run twice, which does not differ from itself; give results of two runs',
+    message: 'A 1 is given twice, or contains a run twice; give results of different runs',
   })
 })
 

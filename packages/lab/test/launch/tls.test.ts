@@ -38,12 +38,12 @@ describe('an app that speaks TLS', () => {
     await check('https', { ca: AUTHORITY })
     await assert.rejects(
       check('https'),
-      /the command is not trusted \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\): --cacert FILE names .*, --insecure trusts any$/,
+      /the command is not trusted \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\): --cacert FILE names .*; --insecure trusts any certificate$/,
     )
   })
 
   it('is detected when it was requested without TLS, with a hint at the options', async () => {
-    await assert.rejects(check('http'), /the command uses TLS on port \d+: --cacert FILE names .*, --insecure/)
+    await assert.rejects(check('http'), /the command uses TLS on port \d+: --cacert FILE names .*; --insecure/)
   })
 
   it('is distinguished from a server without TLS', async () => {

@@ -154,7 +154,7 @@ test('meltlab recover refuses a dependency to which the command never connects',
     assert.doesNotMatch(stderr, /secret/)
     assert.match(
       stderr,
-      /the command never connected to 127\.0\.0\.1:\d+, which DB names in its environment: does it read DB\?/,
+      /the command never connected to 127\.0\.0\.1:\d+; DB in its environment has this address: does it read DB\?/,
     )
   } finally {
     server.close()

@@ -23,7 +23,7 @@ test('a TMPDIR that cannot be written, or whose path is too long for a socket, i
       assert.ok(error instanceof UserError, String(error))
       assert.match(
         error.message,
-        /^the folder for temporary files cannot be written \(.*\); set TMPDIR to one that can/,
+        /^the folder for temporary files cannot be written \(.*\); set TMPDIR to a writable folder/,
       )
       return true
     })

@@ -236,7 +236,7 @@ test('a scenario that fails does not stop the others, and is named at the end', 
   const whole = named('whole', async () => {})
   await assert.rejects(
     runScenarios([broken, whole], 'brief', { out }),
-    new UserError('1 of 2 failed: broken; the other 1 ended', 1),
+    new UserError('1 of 2 failed: broken; the other 1 completed', 1),
   )
   assert.match(readdirSync(out).join(), /-whole$/)
   await assert.rejects(runScenarios([broken], 'brief', { out }), new UserError('the app did not start'))

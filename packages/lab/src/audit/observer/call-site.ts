@@ -112,6 +112,6 @@ function realPath(file: string): string {
   try {
     return realpathSync(file)
   } catch {
-    return file // For example `node server`, which runs server.js.
+    return file // `node server` runs server.js, so no file has the given name.
   }
 }

@@ -126,7 +126,7 @@ function before<Self>(
     })
     const call = (): unknown => Reflect.apply(original, this as never, args as never)
     if (site === undefined) return call()
-    // A pool calls back in the context of the code that returned a connection: restores the caller's context.
+    // A pool calls back in the context of the code that returned a connection, so this restores the caller's context.
     const callback = args.at(-1)
     if (CONNECTS.has(name) && typeof callback === 'function')
       args.splice(-1, 1, inContext(site, callback as () => unknown))

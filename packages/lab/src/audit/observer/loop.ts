@@ -11,7 +11,7 @@ const SAMPLE_US = 1000
 /** A loop that is always blocked has about twenty stalls per second. */
 const MOST_STALLS = 5000
 
-/** Times on the profile's clock, microseconds. `path`: the path requested when it ended. */
+/** Times on the profile's clock, microseconds. `path`: the path requested when the stall ended. */
 interface Stall {
   readonly from: number
   readonly to: number

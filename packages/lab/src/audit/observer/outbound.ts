@@ -81,7 +81,7 @@ export function watchHttp(observations: Observations): void {
       open.set((message as { request: Request }).request, call)
     })
   })
-  // By now the app has set its timeout, if it sets one.
+  // Runs when a request ends, because the app may set its timeout after creating the request.
   const decide = (request: Request): void => {
     const call = open.get(request)
     open.delete(request)
