@@ -1,9 +1,9 @@
 /**
- * Simulates 576 bursts at a service with 5 requests a second, bare and protected, in virtual time. Handlers begin with an
- * asynchronous call, use CPU, wait, and use CPU again. Each burst arrives within 0, 100 or 1,000 ms, at a warm process,
- * at a cold one, and at a warm one that has half or 30 % of a core. Prints in how many cases protection costs more than
- * 2 % of the requests their answer in time, and in how many it sheds requests although the p99 of bare is at most two
- * seconds.
+ * Simulates 576 bursts at a service with 5 requests a second, bare and protected, in virtual time. Handlers begin with
+ * an asynchronous call, use CPU, wait, and use CPU again. Each burst arrives within 0, 100 or 1,000 ms, at a warm or a
+ * cold process, or at a warm one that has half or 30 % of a core. Prints two counts: cases in which protection costs
+ * more than 2 % of the requests their answer in time, and cases in which it sheds requests although the p99 of bare is
+ * at most 2 s.
  *
  *   --list  also prints each of these cases
  */
@@ -20,7 +20,7 @@ const SECONDS = 12
 /** A smaller share of the requests may be chance. */
 const NOTICEABLE = 0.02
 
-/** Other processes take the core for `forMs`, about every `everyMs` after that. */
+/** On average, other processes take the core for `forMs`, and then leave it for `everyMs`. */
 const shared =
   (everyMs: number, forMs: number) =>
   (workload: Workload): Workload => ({ ...workload, core: random => stolenSlices(random, { everyMs, forMs }) })

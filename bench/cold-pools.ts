@@ -1,8 +1,8 @@
 /**
  * Simulates processes whose handlers wait, in virtual time. Some wait for a connection of a pool that is offered more
- * than its capacity; the others only wait, and no request needs to be shed. A cold process keeps its loop busy at first,
- * and this must not hide that requests wait for each other. Prints the goodput of the pools as a share of their
- * capacity, and what the other services lose compared with a bare process.
+ * than its capacity. The others only wait, so no request needs to be shed. A cold process keeps its loop busy at first,
+ * which must not hide that requests wait for each other. Prints the goodput of the pools as a share of their capacity,
+ * and what the other services lose compared with a bare process.
  *
  *   node bench/cold-pools.ts [--seeds 2] [--list]
  *
@@ -22,7 +22,7 @@ const options = scriptOptions(import.meta.filename, {
   list: { type: 'boolean', default: false },
 })
 const SEEDS = Array.from({ length: options.whole('seeds') }, (_, index) => index + 1)
-/** Goodput counts in these seconds. The load lasts for one more, so that what the end leaves over does not count. */
+/** Goodput counts in these seconds. The load lasts one second longer, so that its end does not count. */
 const SECONDS = 6
 /** A higher rate would overload the loop as well, 1/s. */
 const MOST_PER_S = 3000
@@ -88,7 +88,7 @@ function goodputOf(workload: Workload): number {
   return mean(SEEDS.map(seed => goodRate(run(workload, seed, true), 0, SECONDS)))!
 }
 
-/** Of one run, mean over the seeds, compared with the same run without a limiter. */
+/** The loss compared with the same runs without a limiter, mean over the seeds. */
 function lossOf(workload: Workload): Loss {
   const pairs = SEEDS.map(seed => [run(workload, seed, false), run(workload, seed, true)] as const)
   const latencyMs = ({ latencies }: SimResult): number => mean([...latencies]) ?? 0

@@ -1,7 +1,7 @@
 /**
  * Simulates services near their capacity, bare and protected, in virtual time: warm ones and cold ones, at 0.9 to 1.5
- * times what a warm one can do. Prints the answers in time as shares of what was asked, or of the capacity of a warm
- * service in each second that asked for more; the share that is shed; and the p99 of the answers.
+ * times the capacity of a warm one. Prints the answers in time as a share of the requests, of which each second counts
+ * at most the warm capacity; the share that is shed; and the p99 of the answers.
  *
  *   node bench/near-capacity.ts [--seeds 3] [--seconds 30]
  */

@@ -1,9 +1,9 @@
 /**
  * Runs `meltlab melt` like a new user, on four third-party apps from npm (apps/), and checks its verdicts with other
- * tools. The closed loop of wrk, or of autocannon if wrk is missing, measures the capacity several times, before and
- * after all else. vegeta then sends a constant four times that capacity, to the bare app and under meltproof/register,
- * from a cold start as in melt. Answers within a second count, once the initially empty queue has filled. An app takes
- * three to ten minutes; the machine must be quiet. Writes results/npm-verdicts.json and .md unless --dry.
+ * tools. The closed loop of wrk (autocannon if wrk is missing) measures the capacity several times, first and last. In
+ * between, vegeta sends a constant four times that capacity to the bare app and under meltproof/register, each from a
+ * cold start as in melt. Answers within a second count, once the initially empty queue has filled. An app takes three
+ * to ten minutes; the machine must be quiet. Writes results/npm-verdicts.json and .md unless --dry.
  *
  *   node bench/npm-verdicts.ts [json-server nestjs ...] [--dry]
  *     [--note "nestjs: it answered at 1x, and stood still at 4x"]
@@ -39,7 +39,7 @@ import { quantile } from './lib/quantile.ts'
 const APPS = ['json-server', 'graphql-yoga', 'nestjs', 'node-red']
 /** Load as a multiple of the capacity. */
 const LOAD = 4
-/** Seconds of one closed loop, and the number of closed loops before all else, and again after it. */
+/** Seconds of one closed loop, and the number of closed loops before the other measurements, and again after them. */
 const SECONDS = 3
 const TIMES = 4
 /** Users of the closed loops, alternating, because some apps answer more with many users, and some with few. */

@@ -33,7 +33,7 @@ const USERS = 64
 const THINK_MS = 15
 /** Maximum pause of this process in a valid round, ms. In a longer pause, timers of the balancer may have fired. */
 const STOOD_STILL_MS = 2000
-/** Maximum duration of a restart, ms. */
+/** Maximum duration of the load of a round, ms. */
 const ROUND_MS = 60_000
 
 const BALANCERS = {
@@ -132,7 +132,7 @@ async function oneRound({ origin }: Balancer, doRestart: () => Promise<void>): P
   return { ...counted(outcome), stoodStill: longest > STOOD_STILL_MS }
 }
 
-/** Requests that were in flight when the round ended do not count as lost. */
+/** Requests that were in flight or due when the round ended do not count as lost. */
 function counted({ answered, failed, unsent }: LoadOutcome): Pick<Round, 'statuses' | 'lost'> {
   const { aborted: _, ...lost } = failed
   return { statuses: answered, lost: unsent > USERS ? { ...lost, unsent } : lost }

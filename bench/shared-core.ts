@@ -1,8 +1,8 @@
 /**
  * Simulates a server that starts cold on a core that other processes use too, in virtual time:
  *
- * - overload: 5 ms of CPU in five asynchronous calls at 2, 5 and 10 times what is left of the core. Shown: the share of
- *   that capacity in time, minimum and median of the seeds, and late answers.
+ * - overload: 5 ms of CPU in five asynchronous calls at 2, 5 and 10 times what is left of the core. Shown: the answers
+ *   in time as a share of that capacity (minimum and median of the seeds), and the maximum share of late answers.
  * - waits: requests that mostly wait, at 0.6 of what is left of the core once V8 has compiled. Shown: runs in which
  *   protection costs more than 2 % of the requests their answer in time.
  *

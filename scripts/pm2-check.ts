@@ -1,7 +1,7 @@
 /**
  * Makes PM2 from npm reload an app without shutdown code, under load. With plain Node, requests are reset. Under
  * register, as configured in docs/deploy/pm2.md, none is reset, every request has its line in the log of PM2, and one
- * admin port has the figures of all workers, whose counters never fall. An invalid variable is reported once at the
+ * admin port has the figures of all workers, whose counters never fall. A misspelt variable is reported once at the
  * start and once per reload.
  */
 import { execFileSync, spawn } from 'node:child_process'

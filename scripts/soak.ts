@@ -5,7 +5,7 @@
  *
  *   npm run soak -- [--minutes 10] [--only deadline,outbound] [--leak]
  *
- * --leak keeps 10 KB per step on purpose, 100 bytes for each of its hundred calls, to show that such a leak is noticed.
+ * --leak keeps 10 KB per step on purpose, about 100 bytes for each call of `deadline`, to show that it is noticed.
  */
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'

@@ -10,7 +10,7 @@
  *
  * A file that does not end by itself, for example because a test left a server open, is ended and reported
  * (end-of-test-file.ts), even if its event loop spins (running-test-files.ts). Skipped tests are counted at the end,
- * with their requirements. Up to three files that fail while others run are run again alone. A file that then passes
+ * with their requirements. If at most three files fail while others run, they run again alone. A file that then passes
  * does not fail the suite, but is reported at the end as unsteady: its test, or the code, depends on how busy the
  * machine is. A signal ends everything that the files have started (end-on-signal.ts). NODE_BINARY selects another Node
  * for the suite (CI: 22 and 26).

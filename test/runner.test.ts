@@ -95,7 +95,7 @@ test('when more than three files fail, none runs again', () => {
   assert.equal(status, 1)
 })
 
-/** Starts a process in its own group and one in another, and prints its own id and theirs. Imports nothing: a unit test. */
+/** Starts one process in its own group and one in another. Prints all three ids. A unit test, so it imports nothing. */
 const STARTS = `
 const { spawn } = process.getBuiltinModule('node:child_process')
 test('waits', () => new Promise(resolve => {

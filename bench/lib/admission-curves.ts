@@ -25,9 +25,9 @@ export interface AdmissionResult extends Conditions {
 type Share = 'mean' | 'shed' | 'late'
 type Sets = Variant['sets']
 
-/** A set whose figure changes by at least this is named; a rule that changes no figure by this is listed. Points. */
+/** Percentage points. A set that changes by at least this is named; a rule that changes no set by this is listed. */
 const MOVED = 0.5
-/** A worst scenario that falls by at least this is named. Points. */
+/** A set is named if its worst scenario falls by at least this. Percentage points. */
 const FELL = 1
 
 const percent = (share: number): string => (100 * share).toFixed(1)

@@ -1,6 +1,6 @@
 /**
  * Preloaded (`--import`): applies the edits in MELT_EDITS to source files while they load, so that a rule can be
- * switched off or a constant changed without an option for it in the product. An edit that changes nothing is an error.
+ * switched off or a constant changed without an option for it in the product. An edit must match exactly once.
  */
 import { registerHooks } from 'node:module'
 

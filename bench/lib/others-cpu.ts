@@ -17,7 +17,7 @@ export async function besideOthers<T>(run: () => Promise<T>): Promise<{ readonly
   return { result, others: Math.max(0, ((await othersCpuMs()) - before) / tookMs) }
 }
 
-/** When a process ends, its CPU time is missing from the sum, unless its parent waits for it. */
+/** CPU of other processes since they began, ms. An ended process counts only if its parent has waited for it. */
 async function othersCpuMs(): Promise<number> {
   const rows = await allProcesses()
   const ours = new Set(descendants(rows, process.pid))

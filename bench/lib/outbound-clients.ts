@@ -142,7 +142,7 @@ export const CLIENTS: Readonly<Record<string, { readonly own: string; readonly m
       const pool = new pg.Pool({
         connectionString: postgres,
         max: CONCURRENT,
-        // Without it, calls of the bare arm wait for ever after its pool has lost clients to their timeouts.
+        // Without this limit, calls of the bare arm wait for ever after its pool has lost clients to their timeouts.
         connectionTimeoutMillis: 1_000,
         ...(arm === 'bare' ? { query_timeout: limitMs } : {}),
       })

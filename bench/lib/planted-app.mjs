@@ -40,7 +40,7 @@ function timed(request) {
   return ended(request.once('timeout', () => request.destroy(new Error('too slow'))))
 }
 
-/** The causes with a path, which is the name. The audit must name one of their lines. */
+/** The causes that have a path, each under its name. The audit must name one of their lines. */
 const PLANTS = {
   hashPassword: () => pbkdf2Sync('password', 'salt', 300_000, 64, 'sha512'),
   parseReport: () => JSON.parse(large),

@@ -100,7 +100,7 @@ class OwnNotes {
     this.kind = kind
   }
 
-  /** Two calls, not a wrapper: V8 would compile a wrapper with the work in it, and misjudge busy loops for seconds. */
+  /** No wrapper around the work, because V8 would compile the two together, and misjudge busy loops for seconds. */
   begins() {
     this.#notes.begins()
   }

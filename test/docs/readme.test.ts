@@ -163,7 +163,7 @@ function isMatched(row: Scores): boolean {
   return [...row.keys()].some(arm => !OURS.includes(arm) && shareOf(arm) >= shareOf('meltproof'))
 }
 
-/** Rows of the tables of goodput by workload, which have a column for `bare`, up to the table of p99: `name load` -> shares. */
+/** Rows of the tables of goodput by workload, which are above the table of p99: `name load` -> shares. */
 function scores(text: string): Map<string, Scores> {
   const rows = new Map<string, Scores>()
   let arms: readonly string[] = []

@@ -32,7 +32,7 @@ writeFileSync(bigFile, 'é'.repeat(2_000_000)) // prepares
 process.on('disconnect', () => process.exit())
 process.on('exit', () => require('node:fs').rmSync(bigFile, { force: true }))
 
-/** Amount of each work that takes a millisecond on this machine. */
+/** The amount of each kind of work that takes a millisecond on this machine. */
 const perMs = {}
 function calibrate(name, amount, act) {
   act(amount) // prepares

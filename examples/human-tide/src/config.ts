@@ -20,7 +20,7 @@ export interface Config {
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** Throws an Error that names the variable, the expected values and the given one. */
+/** Throws an Error that names the variable, the expected values and, unless it may be secret, the given one. */
 export function readConfig(env: Env): Config {
   const { TLS_CERT: cert, TLS_KEY: key } = env
   if ((cert === undefined) !== (key === undefined)) throw new Error('TLS_CERT and TLS_KEY go together; only one is set')

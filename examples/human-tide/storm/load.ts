@@ -42,7 +42,7 @@ interface Phone {
 
 const phones: Phone[] = []
 const slots: Phone[][] = Array.from({ length: SLOTS }, () => [])
-/** Connections with an open request, in the order in which these were due, so that the first one times out first. */
+/** Connections with an open request, in the order in which the requests were due: the first one times out first. */
 const busy = new Set<Connection>()
 /** Number of phones that send. */
 let wanted = 0
@@ -127,7 +127,7 @@ class Connection {
     else this.#socket.destroy()
   }
 
-  /** The latency of a shed position is not counted, because the position was not stored. */
+  /** The latency of a shed position is not counted, because a quick 503 would make the service look fast. */
   #end(as: 'shed' | 'lost' | undefined, latency: number): void {
     if (!busy.delete(this)) return
     if (as !== undefined) counts[as]++

@@ -12,7 +12,7 @@ type Task = () => void
 
 export class Loop {
   nowMs = 0
-  /** Cumulative time spent running tasks, as `eventLoopUtilization().active` counts it: stolen time included. */
+  /** Cumulative time spent running tasks, ms, as `eventLoopUtilization().active` counts it: stolen time included. */
   busyMs = 0
   /** Cumulative CPU time of tasks, ms. */
   cpuMs = 0

@@ -38,7 +38,7 @@ import type { Step, Taken } from './workload.ts'
 /**
  * A dependency that answers `knee` queries at once in their usual time, and slows down beyond: `n` queries take (n /
  * knee) ** power times as long, at most `mostMs`. With a power of 1 its throughput is the same for any number of
- * queries; with a higher power it falls as they grow. Use it from a `pool` step of an unlimited pool.
+ * queries; with a higher power it falls as their number grows. Use it from a `pool` step of an unlimited pool.
  */
 class Knee {
   readonly #ends = new EventHeap<true>()

@@ -120,8 +120,8 @@ const OVERLOAD: readonly Scenario[] = [
       stalls: every(4000, 300, 45),
     },
     seconds: 45,
-    // 5 places of 110 ms on average. During a stall, a place works 158 ms on the query that it has (.864 of places hold
-    // a long one, with 0 to 380 ms left) and idles the other 142.
+    // 5 places of 110 ms on average. In a stall of 300 ms, a place works for 158 ms on its query and idles for 142 ms:
+    // 86 % of the places hold a long query, with 0 to 380 ms left.
     ideal: () => (5000 / 110) * (1 - 142 / 4000),
   }),
   overload('unseen: pool of 20 at 10x, 800 ms', {

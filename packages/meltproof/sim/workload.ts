@@ -35,7 +35,7 @@ export interface Taken {
   readonly ownMs: number
 }
 
-/** Clients that start together. Each sends its next request when the one before was answered or shed. */
+/** Clients that start together. Each sends its next request when the one before was answered, shed or given up. */
 export interface Cohort {
   readonly atMs: number
   readonly clients: number

@@ -5,7 +5,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** Header field with the criticality of a request. Honoured from trusted callers, or if it is `criticalityHeader`. */
+/** Header field with the criticality of a request. Obeyed from trusted callers, or if `criticalityHeader` names it. */
 export const CRITICALITY_FIELD = 'x-meltproof-criticality'
 
 /** Header field on an answer that forbids a retry. Envoy obeys it, and so does meltproof (outbound/retry.ts). */

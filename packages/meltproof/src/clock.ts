@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks'
 /** Monotonic ms, to the microsecond: setting the wall clock (NTP) does not move it, so waits keep their length. */
 export const now: () => number = () => performance.now()
 
-/** Monotonic ms on the clock that all threads share. Uses no outer variable: a thread of culprit/ gets it as text. */
+/** Monotonic ms on the clock of all threads. Uses no outer variable, because culprit/ passes its text to a thread. */
 export const threadsClockMs: () => number = () => Number(process.hrtime.bigint()) / 1e6
 
 /** Milliseconds since 1970, for times that people read. Never subtract two of them: the wall clock jumps. */

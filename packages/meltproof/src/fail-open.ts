@@ -29,7 +29,7 @@ export class FailOpen {
     if (!this.isOpen) {
       this.isOpen = true
       this.#hooks.stepAside()
-      // Later than the request that is being decided: otherwise pipelined answers would be sent in the wrong order.
+      // Waiting requests start after the one being decided. Otherwise pipelined answers would be in the wrong order.
       process.nextTick(this.#hooks.startWaiting)
     }
     this.#hooks.onFailure(error)

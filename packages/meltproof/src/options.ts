@@ -15,7 +15,7 @@ export function invalidOption(name: string, expected: string, value: unknown): n
   throw new MeltproofError('MELTPROOF_OPTION_INVALID', `${name} must be ${expected}; got ${show(value)}.`)
 }
 
-/** Returns a number from `min` to `max`, whole if `whole`. Otherwise throws an error that names the option. */
+/** Returns a number from `min` to `max`, which must be whole if `whole` is true. Throws for every other value. */
 export function checkNumber(
   name: string,
   value: unknown,
@@ -48,7 +48,7 @@ export function checkFunction<F>(name: string, value: F | undefined): F | undefi
   return value
 }
 
-/** Recognises a guard that `protect()` returned by the method that the caller needs. */
+/** Throws unless the value has the method that the caller needs, as a guard of `protect()` has. */
 export function checkGuard(name: string, guard: unknown, method: string): void {
   const { [method]: found } = Object(guard) as Record<string, unknown>
   if (typeof found !== 'function') invalidOption(`${name}: guard`, 'the guard that protect() returned', guard)
@@ -75,7 +75,7 @@ export function show(value: unknown): string {
   }
 }
 
-/** Describes a value thrown by foreign code, for messages. Never throws, although String() and its getters may. */
+/** Describes a value thrown by foreign code, for messages. Never throws, even if the value's own methods throw. */
 export function showThrown(thrown: unknown, { stack = false }: { readonly stack?: boolean } = {}): string {
   try {
     if (thrown instanceof Error) return String((stack && thrown.stack) || thrown)

@@ -198,7 +198,7 @@ export class ProcessGate<E extends Admitted<E>> {
     }
   }
 
-  /** Wakes the gate while work waits: no event shows that an answer has begun to stream and needs no permit. */
+  /** Wakes the gate while work waits, because no event shows that an answer has begun to stream and needs no permit. */
   #lookWhileWaiting(): void {
     this.#lookTimer ??= setTimeout(() => {
       this.#lookTimer = undefined

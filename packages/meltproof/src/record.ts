@@ -48,7 +48,7 @@ export interface RequestRecord {
   /** Part of `totalMs`: the network's share of outbound calls, and transfer of the request's body and of the answer. */
   readonly networkMs: number
   readonly ownMs: number
-  /** How long the head may have waited in the socket before `arrivedAtMs`, due to a stall. Not part of `totalMs`. */
+  /** How long the request may have waited unread before `arrivedAtMs`, due to a stall. Not part of `totalMs`. */
   readonly lateMs: number
   readonly calls: number
   readonly shares: Shares

@@ -2,8 +2,8 @@ export type Method = (...args: unknown[]) => unknown
 
 /**
  * Replaces `host[name]` by `make(original, isOn)`. The returned function restores the method, unless other code has
- * replaced it since. A wrapper or a copy may still call the replacement then, so it must pass calls on to `original`
- * once `isOn()` returns false.
+ * replaced it since. A wrapper or a copy may still call the replacement then, so the replacement must pass calls on
+ * to `original` once `isOn()` returns false.
  */
 export function replaceMethod(
   host: object,

@@ -40,7 +40,7 @@ export function handlerEnded(request: unknown): void {
   if (typeof listener === 'function') listener()
 }
 
-/** Calls `listener` when an adapter reports the end of the handler. Returns true, without a call, if it has ended. */
+/** Calls `listener` when an adapter reports the end of the handler. If it has ended, only returns true. */
 export function onHandlerEnd(request: object, listener: () => void): boolean {
   const marked = request as Ending
   if (marked[HANDLER_END] === 'ended') return true

@@ -28,8 +28,8 @@ export function safeWarning(onWarning: Warn): Warn {
 }
 
 /**
- * Handles the result of a hook: if that is a promise or a thenable, returns true, and passes its rejection, which must
- * not end the process, to `onRejected`, by default ignored. Never throws, even if reading `then` does.
+ * Handles the result of a hook. If that is a promise or a thenable, returns true, and passes a rejection to
+ * `onRejected` (by default ignored), so that it does not end the process. Never throws, even if reading `then` does.
  */
 export function caughtPromise(value: unknown, onRejected: (reason: unknown) => void = nothing): boolean {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false

@@ -55,7 +55,7 @@ export class WorkGate<E extends GatedWork<E> & Admitted<E>> {
       level: levels ? entry => entry.level! : undefined,
       answerBy: entry => entry.answerBy,
       start: entry => {
-        // An entry is in one list at a time, and its permit adds it to another.
+        // An entry can be in only one list, and the permit adds it to the list of work in service.
         this.#waiting.delete(entry)
         failOpen.guard(() => this.processGate.permit(entry, now()))
         entry.begin()
@@ -67,7 +67,7 @@ export class WorkGate<E extends GatedWork<E> & Admitted<E>> {
     })
   }
 
-  /** Returns `wait` if a method of the entry is called later, or the reason for which the caller must shed it. */
+  /** Returns `start`, `wait` (a method of the entry is called later), or the reason why the caller must shed it. */
   ask(entry: E): Decision {
     const { processGate } = this
     if (processGate.failOpen.isOpen) return 'start'
@@ -111,7 +111,7 @@ export class WorkGate<E extends GatedWork<E> & Admitted<E>> {
     failOpen.guard(() => permits.giveUpBefore(atMs, now(), which))
   }
 
-  /** Takes all waiting work from the gate. */
+  /** Removes all waiting work from the gate, and passes each entry to `each`. */
   turnAway(each: (entry: E) => void): void {
     for (let [entry] = this.#waiting; entry !== undefined; [entry] = this.#waiting) {
       this.leave(entry)

@@ -12,7 +12,7 @@ const MOST_VIEWERS = 500
  * so this is far more than a household needs; but one address cannot take all places.
  */
 const MOST_PER_CLIENT = 100
-/** A viewer that takes nothing for this long is disconnected, ms. */
+/** A viewer that has been behind for this long is disconnected, ms. */
 const PATIENCE_MS = 10_000
 /** A page that lost its connection reconnects after 1 to 4 s, so that not all do so at the same time. */
 const RETRY_MS = [1000, 4000] as const

@@ -1,7 +1,7 @@
 /**
  * Combines many small writes into few large ones; each caller waits for the write that contains its rows. Rows that
- * arrive during a write are in the next one, so writes grow with the load. Rows that cannot be written fail only for
- * their own caller. Pure but for timers.
+ * arrive during a write are in the next one, so writes grow with the load. With `isAboutRows`, rows that cannot be
+ * written fail only for their own caller. Pure but for timers.
  */
 
 export interface GroupCommitOptions {

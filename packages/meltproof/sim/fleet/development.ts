@@ -19,7 +19,7 @@ import {
 /** A process that has just started is slower at first by this factor. */
 export const COLD: NonNullable<Workload['warmUp']> = { times: 4, requests: 100 }
 
-/** `load` is a multiple of the capacity of all members together from `untilS` on. */
+/** `load` is a multiple of the capacity that all members together have at `untilS`, in seconds. */
 const fleetOf = (
   service: Service,
   speeds: readonly Speed[],

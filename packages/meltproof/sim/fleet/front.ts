@@ -14,10 +14,10 @@ export interface FrontOptions {
   readonly maxconn?: number
   /** Polls the servers' agents, as HAProxy does. @default false */
   readonly asksAgents?: boolean
-  /** How long requests wait while all servers are full, ms, and how many may wait. */
+  /** How long requests wait while all servers are full, ms, and how many may wait. @default 100 and 500 */
   readonly queueMs?: number
   readonly mostQueued?: number
-  /** One-way latency, ms. */
+  /** One-way latency, ms. @default 0.3 */
   readonly hopMs?: number
   readonly random: Random
 }

@@ -1,6 +1,6 @@
 /**
- * A tier calls another and retries failures: unconditionally, three attempts in all, as simple clients do, or like
- * retry() of meltproof/outbound, within a budget and at one tier of the chain only (docs/tiers.md).
+ * A tier calls another and retries failures, with three attempts in all by default. It retries unconditionally, like a
+ * simple client, or like retry() of meltproof/outbound: within a budget, and at one tier of the chain (docs/tiers.md).
  */
 import type { Chain } from '../../src/chain.ts'
 import type { RetryBudget } from '../../src/outbound/retry-budget.ts'

@@ -1,7 +1,7 @@
 /**
- * The simplest limiter that could suffice. It doubles the limit until throughput stops rising, and then rests there.
- * Every 16 s it tries half of the limit, and keeps that if throughput does not fall. docs/admission-results.md
- * compares the shipped limiter with this one.
+ * The simplest limiter that could suffice. It doubles the limit until throughput stops rising. Then, and every 16 s
+ * after that, it halves the limit repeatedly while throughput does not fall. docs/admission-results.md compares the
+ * shipped limiter with this one.
  */
 import type { Limiter } from '../../src/admission/limiter/limiter.ts'
 import { Extreme } from './sampled-limiter.ts'

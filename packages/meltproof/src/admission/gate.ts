@@ -192,7 +192,7 @@ export class Gate<E extends Entry> {
     return true
   }
 
-  /** True if quick work may start above the limit, up to twice the limit: on a busy loop, for a fifth of its time. */
+  /** True if quick work may start above the limit, up to its double. On a busy loop it gets a fifth of the time. */
   #startsAboveLimit(entry: E, nowMs: number): boolean {
     const { kind, client, quickMs } = this.#hooks
     if (this.#held || this.inflight - this.uncounted >= 2 * this.countedLimit) return false

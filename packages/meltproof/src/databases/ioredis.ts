@@ -53,7 +53,7 @@ function waitsOnPurpose(name: string, args: readonly unknown[]): boolean {
 
 function patch(redis: Redis, commandMs: number): void {
   const original = redis.sendCommand
-  /** Commands that have passed here. A wait that can be ended has an answer to CLIENT ID, and another when resent. */
+  /** Commands that have passed here. For a wait that can be ended: the answer to CLIENT ID, replaced at each resend. */
   const seen = new WeakMap<Command, Promise<unknown> | undefined>()
   /** Commands that are not sent any more, because their callers got an error. */
   const givenUp = new WeakSet<Command>()
@@ -106,6 +106,7 @@ function patch(redis: Redis, commandMs: number): void {
 
   /** Requests the id of this connection, with which another connection can unblock the command that follows. */
   const askId = (command: Command): void => {
+    seen.set(command, undefined)
     // Inside a MULTI no command waits, and the request for the id would become part of the transaction.
     if (state.isIn('multi')) return
     const question = new (command.constructor as new (name: string, args: string[]) => Command)('client', ['ID'])

@@ -111,7 +111,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
 
   #blockQueue(statement: Statement, command: Command, recovery: Recovery): Probe {
     const { execute } = command
-    // If it fired, it would be taken for the loss of the connection.
+    // If mysql2's own timer fired, meltproof would take its error for the loss of the connection.
     clearTimeout(command.queryTimeout)
     let startProbe: (() => void) | undefined
     let executing = false
@@ -187,7 +187,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) nextTick(refuse, next, this.discarded)
     nextTick(() => {
       const { _command: running, threadId } = connection
-      // Without a thread id it is the handshake, which has no caller.
+      // Without a thread id, the running command is the handshake, which has no caller.
       if (running && typeof threadId === 'number') refuse(running, this.discarded!)
     })
   }

@@ -1,4 +1,4 @@
-/** The members of mysql2 that meltproof uses without importing it: several copies of this peer may be installed. */
+/** The members of mysql2 that meltproof uses. It does not import mysql2, because several copies may be installed. */
 import type { Socket } from 'node:net'
 import type { DatabaseAddress } from '../outbound/call.ts'
 

@@ -1,4 +1,4 @@
-/** The members of pg that meltproof uses without importing it: several copies of this peer may be installed. */
+/** The members of pg that meltproof uses. It does not import pg, because several copies may be installed. */
 import type { DatabaseAddress } from '../outbound/call.ts'
 
 export type Callback = (error: Error | undefined | null, result?: unknown, release?: Release) => void

@@ -32,7 +32,7 @@ export function bound<T extends object>(client: T, limits: DatabaseLimits = {}):
   return client
 }
 
-/** If pg's connection timeout is not set, it becomes this multiple of acquireMs: pg then ends waits given up here. */
+/** pg's connection timeout, if not set, becomes this multiple of acquireMs. So pg ends waits that meltproof gave up. */
 const BACKSTOP = 2
 
 function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
@@ -75,7 +75,7 @@ function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
   }
 }
 
-/** Not a closure of acquire(): an idle client would keep its last caller in memory. */
+/** This is no closure of acquire(), because an idle client would then keep its last caller in memory. */
 function lend(pool: BoundPool<PgClient>, bound: BoundClient | undefined, loan: Loan<PgClient>): void {
   const { connection: client } = loan
   const original = client.release

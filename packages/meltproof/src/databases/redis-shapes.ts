@@ -1,4 +1,4 @@
-/** The members of ioredis that meltproof uses without importing it: several copies of this peer may be installed. */
+/** The members of ioredis that meltproof uses. It does not import ioredis, because several copies may be installed. */
 
 export interface Command {
   readonly name: string

@@ -159,8 +159,8 @@ export class Budget {
   }
 
   /**
-   * True once the work has ended, in time or not. An interval or a shared batch that it has started is separate work,
-   * which this budget no longer limits.
+   * True once the work has ended, or `graceMs` after the budget has ended. An interval or a shared batch that the work
+   * has started is separate work, which this budget no longer limits.
    */
   get isOver(): boolean {
     return this.#settled || (this.reason !== undefined && now() - this.#endedAtMs >= this.#graceMs)
@@ -171,7 +171,7 @@ export class Budget {
     return this.isOver ? this.#parent?.lasting : this
   }
 
-  /** The work has ended: nothing is aborted any more. May be called repeatedly. */
+  /** Called when the work has ended: from then on nothing is aborted. May be called repeatedly. */
   settle(): void {
     if (this.#settled) return
     this.#settled = true

@@ -16,8 +16,8 @@ export interface FairTimer {
 
 /**
  * Calls `onExpired` once when `ms` of unstalled time have passed; Infinity never expires. The callback runs without an
- * async context, and its exceptions are uncaught, as with setTimeout. `creditCapMs`: maximum extension by stalls, at
- * most `ms`.
+ * async context, and its exceptions are uncaught, as with setTimeout. Stalls extend the time by at most `creditCapMs`,
+ * and by at most `ms`.
  */
 export function startFairTimer(
   ms: number,

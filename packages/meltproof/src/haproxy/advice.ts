@@ -36,7 +36,7 @@ const OVERLOAD_FACTOR = 0.8
 const OVERLOAD: readonly (keyof GuardStats['shed'])[] = ['standing', 'stale', 'late', 'full']
 
 export const RELEASE: string = `up 100% maxconn:${MOST}\n`
-/** Not HAProxy's `drain`: only `ready` ends it, and `ready` also overrides what the operator has set by hand. */
+/** HAProxy's `drain` is not used: only `ready` ends it, and `ready` overrides what the operator has set by hand. */
 export const DRAIN = 'up 0%\n'
 
 export class Advice {

@@ -1,4 +1,4 @@
-/** Creates a span for at most one request a second that was shed or whose client left: the app sees no such request. */
+/** Creates spans for requests that were shed or whose client left, which the app never sees: at most one a second. */
 import { type ShedMessage, sheds } from '../channels.ts'
 import { now, wallClockMs } from '../clock.ts'
 import { LEFT } from '../record.ts'

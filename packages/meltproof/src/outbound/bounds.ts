@@ -1,4 +1,4 @@
-/** What all calls of one `install()` or `bound()` share. `onFirst` is called once, at the first limited call. */
+/** State shared by all calls of one `install()` or `bound()`. `onFirst` is called once, at the first limited call. */
 import { currentBudget } from '../deadline/context.ts'
 import { DeadlineExceededError } from '../deadline/deadline-error.ts'
 import { MeltproofError } from '../errors.ts'

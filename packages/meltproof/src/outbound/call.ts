@@ -159,7 +159,7 @@ export class Call implements OutboundRecord, OpenCall {
     this.queuedMs = queuedMs > NO_QUEUE_MS ? queuedMs : 0
   }
 
-  /** The last byte of the request was sent. Ignored if {@link connected} had the whole request, as it may be late. */
+  /** The request's last byte was sent. Ignored if {@link connected} had the whole request: this event may be late. */
   sent(): void {
     this.#limiter?.phases.sent(now())
     if (this.#recorded && !this.#whole && this.firstByteAtMs === undefined) this.sentAtMs = now()

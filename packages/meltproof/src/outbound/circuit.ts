@@ -5,7 +5,7 @@
 
 /** Failures in a row. At 200 calls/s with 30 % random failures, ten in a row happen about every 20 minutes. */
 const FAILURES = 10
-/** Minimum duration of such a series, ms: failures may end first, so a burst may begin with ten of them. */
+/** Minimum duration of such a series, ms: failures end sooner than answers, so a burst may begin with ten of them. */
 const FAILING_MS = 100
 /**
  * The pause between probes, ms, is the duration of the last failure, within these bounds. Then only few probes hang at

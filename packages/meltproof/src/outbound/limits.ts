@@ -44,7 +44,7 @@ export interface OutboundLimits extends Partial<CallLimits> {
   readonly deadlineHeaders?: readonly DeadlineHeader[]
 }
 
-/** For calls between services. connectMs allows for two lost SYNs, which are repeated after 1 s and 2 s more. */
+/** For calls between services. connectMs allows for two lost SYNs: Linux (since 6.5) repeats one after 1 s and 2 s. */
 export const DEFAULT_LIMITS: CallLimits = {
   connectMs: 3_000,
   firstByteMs: 10_000,

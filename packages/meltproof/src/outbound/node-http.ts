@@ -116,7 +116,7 @@ function observing(push: Readable['push']): PropertyDescriptor {
 const { push: originalPush } = Readable.prototype
 const PUSH = observing(originalPush)
 
-/** A handle of TLS has the one of its connection as its parent. */
+/** The parent of a TLS handle is the handle of its connection. */
 type Handle = { readonly writeQueueSize?: number; readonly _parent?: Handle | null }
 
 /** How long a request that was seen in a queue counts as queued, ms. */
@@ -299,7 +299,7 @@ function shortenHead(request: ClientRequest, call: Call): void {
   first.data = data
 }
 
-/** Reports the error of a destroyed request that its agent has queued, if it has. Node might wait forever. */
+/** If the agent has queued a destroyed request, removes it and reports its error. Node might never report it. */
 function failQueued(request: Request, error: Error): boolean {
   const queues = request.closed || request.socket != null ? [] : queuesOf(request.agent)
   const found = queues.find(([, , requests]) => requests.includes(request))
@@ -331,7 +331,7 @@ function emitError(request: ClientRequest, error: Error): void {
   })
 }
 
-/** The queues in which requests wait for a connection. Agents of `tunnel` and `tunnel-agent` have one, of entries. */
+/** The queues of waiting requests. Agents of `tunnel` and `tunnel-agent` have one queue; its entries hold requests. */
 function queuesOf(agent: Agent | undefined): [name: string, queue: unknown[], requests: (Request | undefined)[]][] {
   const queues: unknown = agent?.requests ?? {}
   if (Array.isArray(queues)) return [['', queues, queues.map(entry => entry?.request)]]

@@ -89,7 +89,7 @@ export class RequestTimeline implements RequestRecord {
   }
   verdict: Verdict = 'self'
 
-  /** The request ended at `endedAtMs`. `stalls` are the stalls around its time; one in progress ends at that time. */
+  /** Writes the record of a request that ended at `endedAtMs`. A stall in progress in `stalls` ends then, too. */
   write(times: RequestTimes, endedAtMs: number, stalls: Intervals): void {
     times.ended = true
     this.arrivedAtMs = times.arrivedAtMs

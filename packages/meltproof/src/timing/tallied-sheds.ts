@@ -1,6 +1,6 @@
 /**
  * Publishes the requests whose handler never ran. Far above capacity these are most of a server's work, so only the
- * first of each second are published with their request, and all others as counts by reason, method and wait.
+ * first 20 of each second are published with their request, and all others as counts by reason, method and wait.
  */
 import type { IncomingMessage } from 'node:http'
 import { clearTimeout, setTimeout } from 'node:timers'

@@ -36,7 +36,7 @@ export function watchCalls(watcher: CallWatcher): () => void {
   }
 }
 
-/** A recorded request has left the gate. Pair it with {@link endRequest}. */
+/** Called when a recorded request has left the gate. Call {@link endRequest} at its end. */
 export function beginRequest(arrivedAtMs: number, startedAtMs: number, lateMs: number): RequestTimes {
   pending++
   holdCounted()

@@ -73,7 +73,7 @@ export class KnownKinds {
     if (kind === UNKNOWN && !this.#settled) this.#seen(Math.floor(nowMs / SIGHT_MS))
   }
 
-  /** A request was answered. `standing`: the service is overloaded. `route`: its route in the framework, if known. */
+  /** Counts an answer. `standing`: the service is overloaded. `route`: the request's route, if it is known. */
   answered(kind: number, key: KindKey, nowMs: number, standing: boolean, route?: string): void {
     if (nowMs >= this.#windowEndsAt) this.#endWindow(nowMs)
     if (standing) this.#calm = false

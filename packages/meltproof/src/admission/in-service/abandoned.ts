@@ -74,7 +74,7 @@ export class Abandoned<S extends Serving> {
     this.#doubted.set(request, { ...outlook, sinceMs: nowMs, straggles: true })
   }
 
-  /** The handler has ended. Returns whether the request still had its permit. */
+  /** Called when the handler has ended. Returns whether the request still had its permit. */
   ended(request: S, nowMs: number): boolean {
     if (this.#working.delete(request)) {
       this.#probeAt = nowMs + this.#probeMs
@@ -86,7 +86,7 @@ export class Abandoned<S extends Serving> {
     return false
   }
 
-  /** The handler ended at some unknown time. Returns whether the request still had its permit. */
+  /** Called when the handler has ended at some unknown time. Returns whether the request still had its permit. */
   collected(request: S): boolean {
     if (this.#doubted.delete(request)) this.#trust(request.serviceBucket)
     return this.#working.delete(request)

@@ -136,7 +136,7 @@ export class Permits<E extends Admitted<E>> {
     return stream !== undefined && this.#hooks.streams?.doubts(stream) === true
   }
 
-  /** No client waits for the result any more: the permit passes to an orphan. */
+  /** Called when no client waits for the result any more. The permit passes to an orphan. */
   giveUp(entry: E, nowMs: number, outlook?: Outlook): void {
     const isDoubted = this.isDoubted(entry)
     if (isDoubted) this.#hooks.streams!.gone(entry.stream!)
@@ -171,7 +171,7 @@ export class Permits<E extends Admitted<E>> {
     return this.#gate.countedLimit - this.#orphans.doubted
   }
 
-  /** The stream continues without its permit. */
+  /** Lets a stream continue without its permit. */
   lend(entry: E, nowMs: number): void {
     this.inService.delete(entry)
     entry.lendPermit()
@@ -180,7 +180,7 @@ export class Permits<E extends Admitted<E>> {
     this.lent.add(entry)
   }
 
-  /** The stream works again and takes a permit at once, even above the limit. */
+  /** Called when a stream works again. It takes a permit at once, even above the limit. */
   takeBack(entry: E, nowMs: number): void {
     this.lent.delete(entry)
     this.#gate.enter(nowMs, entry)

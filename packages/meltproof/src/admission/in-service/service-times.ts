@@ -14,7 +14,7 @@ export interface Serving {
 const MEAN_WEIGHT = 1 / 8
 const DEVIATION_WEIGHT = 1 / 4
 const DEVIATIONS = 2
-/** A kind is quick if at most this share of its last hundred or so answers was slow. Then only the loop limits it. */
+/** A kind is quick if at most this share of its last 100 or so answers was slow. Quick work may exceed the limit. */
 const MOST_SLOW = 0.015
 /** An answer that took longer than this is slow, ms. */
 const SLOW_MS = 50

@@ -143,12 +143,12 @@ export class Streams {
     return this.#doubted.has(stream)
   }
 
-  /** The client of the stream has left. */
+  /** Called when the client of the stream has left. */
   gone(stream: Stream): void {
     this.#doubted.delete(stream)
   }
 
-  /** The handler has ended the stream. */
+  /** Called when the handler has ended the stream. */
   ended(stream: Stream): void {
     const { habit, kind, paused } = stream
     this.#doubted.delete(stream)

@@ -50,7 +50,7 @@ const LARGEST = 64
 const LEVELS = 64
 /** The mean of fewer requests is not used. */
 const FEWEST = 4
-/** If something else delayed the later requests, `matters` is this instead: it does not delay all equally. */
+/** Replaces `matters` if something else delayed the later requests, because it does not delay all equally. */
 const MATTERS_IF_DELAYED = 1 / 2
 
 /** One request of a cohort. */
@@ -86,7 +86,7 @@ class Cohort {
     this.answers = answers
   }
 
-  /** Returns whether the cohort is full now. */
+  /** Adds a request. Returns true if the cohort is full now. */
   add(ticket: Ticket, inService: number): boolean {
     this.#inService += inService
     return this.tickets.push(ticket) === this.#size
@@ -161,7 +161,7 @@ export class Cohorts {
     this.#filling = undefined
   }
 
-  /** Until `untilMs`, which is now, something else delayed the requests that were in service at `sinceMs` or later. */
+  /** Records that something else delayed the requests in service at any time from `sinceMs` to `untilMs` (now). */
   delayed(sinceMs: number, untilMs: number): void {
     for (const cohort of [...this.#levels, this.#filling]) cohort?.delayed(sinceMs, untilMs)
   }
@@ -213,7 +213,7 @@ export class Cohorts {
     const noiseMs = standardErrors * Math.sqrt(few.variance + many.variance)
     const leastMs = Math.max(shows * aheadMs, leastShare * few.meanMs, noiseMs)
     if (left === 0 || riseMs <= leastMs) return undefined
-    // What delayed both cohorts lengthened both times; after the lower cohort had left, only that of the higher one.
+    // A delay of both cohorts lengthens both times. Once the lower cohort has left, only the higher one is delayed.
     const delayMs = Math.max(0, high.delayedUntilMs - Math.max(high.sinceMs, sinceMs + few.meanMs))
     const exceedsDelay = riseMs - delayMs > leastMs
     if (!exceedsDelay && !this.#tuning.limitsByLoop) return undefined

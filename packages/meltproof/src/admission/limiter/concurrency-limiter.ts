@@ -52,7 +52,7 @@ const NO_QUEUE = 1 / 4
 const HALT_MS = 3000
 const HALT_SERVICES = 4
 const HALT_OF = 64
-/** An idle loop makes no progress without an answer for QUIET_MS, or for QUIET_SERVICES mean service times if longer. */
+/** An idle loop makes no progress if no answer comes in QUIET_MS, or QUIET_SERVICES mean service times if longer. */
 const QUIET_MS = 400
 const QUIET_SERVICES = 2
 
@@ -276,7 +276,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#updateFields()
   }
 
-  /** Called by {@link tick}: while the loop's limit holds requests back, perhaps no other event leads to a judgement. */
+  /** Called by {@link tick}, which may be the only event while the limit of the loop holds requests back. */
   #judgeOpen(nowMs: number): void {
     if (this.#hasHalted(nowMs)) this.#limitHalted(nowMs)
     else if (nowMs - this.#judgedAt >= JUDGE_MS) this.#judge(nowMs)
@@ -333,7 +333,7 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   /**
-   * Answers arrived all the time and have stopped, while more requests are in service than usually leave within
+   * True if answers came steadily and have stopped, while more requests are in service than usually leave within
    * `promiseMs`. At least half of these must have arrived since the last answer: earlier ones may stay for another
    * reason. after-halt.ts finds out later whether the dependency had only become slow.
    */
@@ -386,8 +386,8 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   /**
-   * If the requests waited for each other, they would leave about as fast as before. If less than NO_QUEUE of that
-   * leave for a second, or until those that stay are no longer counted, they wait for something else.
+   * If the requests waited for each other, they would leave about as fast as before. If they leave at less than
+   * NO_QUEUE of that rate, for a second or until those that stay are no longer counted, they wait for something else.
    */
   #isNoQueue(sinceMs: number, isOver: boolean): boolean {
     const { promiseMs, starvedOf } = this.#tuning

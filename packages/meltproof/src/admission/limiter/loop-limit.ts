@@ -32,13 +32,13 @@ export interface LoopLimitTuning extends UsualTimesTuning {
 const OTHERS_SHARE = 1 / 2
 /** Requests are held back once the loop has been busy for this many windows: a single one may be chance. */
 const HOLD_WINDOWS = 2
-/** A busy loop that uses less of the time than this on the core is starved by other processes, and nothing is held back. */
+/** A busy loop that gets less than this share of CPU time is starved by other processes: nothing is held back. */
 const HOLD_CPU = 1 / 4
 
 export class LoopLimit {
   /** Infinity while the loop has room. */
   limit: number = Number.POSITIVE_INFINITY
-  /** At most this many may be in service while further requests are held back, before there is a limit; else Infinity. */
+  /** Maximum in service while further requests are held back, before there is a limit; otherwise Infinity. */
   hold: number = Number.POSITIVE_INFINITY
   /** Since when the loop delays requests, ms; Infinity if it does not, or for too short a time to matter. */
   delaysSince: number = Number.POSITIVE_INFINITY

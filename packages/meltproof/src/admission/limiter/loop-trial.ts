@@ -8,7 +8,7 @@ import { type Answered, Answers } from './answers.ts'
 export const TRIAL = 4
 /** Throughput is measured over this many service times: requests that started together leave together. */
 const MIN_SERVICE_TIMES = 3
-/** Throughput is measured for at least this time, ms: over less, a mix of quick and slow requests varies by chance. */
+/** Throughput is measured for at least this time, ms. In less, a mix of quick and slow requests varies by chance. */
 const MIN_MS = 500
 /** A trial needs a throughput of at most this share of the earlier maximum. */
 const MAX_REMAINING_SHARE = 0.5

@@ -1,6 +1,6 @@
 /**
- * The constants of the concurrency limiter. Its parts describe those that only they use. `npm run bench:admission`
- * measures what each is worth.
+ * The constants of the concurrency limiter. Each part describes those that it alone uses. `npm run bench:admission`
+ * measures what each constant is worth.
  */
 export type LimiterTuning = { readonly [name in keyof typeof LIMITER_TUNING]: (typeof LIMITER_TUNING)[name] }
 

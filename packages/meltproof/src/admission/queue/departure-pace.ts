@@ -44,7 +44,7 @@ export class DeparturePace {
     return this.#fasterInARow >= FASTER_IN_A_ROW && nowMs - this.#lastAt <= STALL_GAPS * this.gapMs
   }
 
-  /** Requests begin to wait. `isNew`: the previous queue has ended, and its pace says nothing about this one. */
+  /** Called when requests begin to wait. `isNew`: the previous queue, with its pace, has ended. */
   begin(nowMs: number, isNew: boolean): void {
     if (isNew) {
       this.gapMs = 0

@@ -2,7 +2,7 @@
  * Decides which request waits, starts next or is shed. A queue that drains is a burst: first come, first served,
  * without sheds. A queue that stands is overload: newest first, and a request that waited too long is shed at once.
  * This is CoDel's distinction (Nichols & Jacobson, ACM Queue 2012) with adaptive LIFO (Maurer, "Fail at Scale", ACM
- * Queue 2015). In a slight overload the queue keeps its order at first: dropping it would cost more than it saves.
+ * Queue 2015). In a slight overload the queue at first keeps its order: shedding it would cost more than that saves.
  *
  * Entries wait in priority classes, the best first. Where requests have levels, these are the classes of
  * criticality.ts. Otherwise requests within their fair shares come first (fairness/), and the client's share weighs
@@ -39,7 +39,7 @@ export const STANDING_TUNING = {
   staleMs: 40,
   /** A request may wait in a standing queue for this many departures, so that slow services stay busy. */
   staleDepartures: 8,
-  /** It is this many times longer within shares or the cutoff, and for all if no more wait than there are permits. */
+  /** Multiplies that wait within shares or the cutoff, and for all requests if no more wait than there are permits. */
   keptLonger: 3,
   /** A long queue accepts one request per this share of the time between departures: 0.25 gives four per departure. */
   freshGaps: 0.25,
@@ -69,7 +69,7 @@ const DRAIN_DEPARTURES = 8
 const SLIGHT = 0.15
 /** In a slight overload with short service, arrivals are shed above a backlog that falls by this, ms per ms. */
 const REDUCED_BY = 0.06
-/** Service is short if it takes less than this share of promiseMs. The rest of it lowers the tolerated backlog. */
+/** Service is short if it takes less than this share of promiseMs. Time above that lowers the tolerated backlog. */
 const SHORT = 0.1
 /** At most this many requests are shed at once for waiting too long, because a shed takes up to 0.1 ms. */
 const MOST_EXPIRED = 512
@@ -93,7 +93,7 @@ export class StandingQueue<E extends Waiting> {
   readonly #cutoff: Cutoff | undefined
   readonly #shares: FairShares | undefined
   readonly #clients: ClientShares | undefined
-  /** Requests in this many of the best classes have a share left (of clients, if known): never shed as `standing`. */
+  /** Requests in this many best classes are within shares (of clients, if known), and never shed as `standing`. */
   readonly #wantedClasses: number
   readonly #lastKeptAt: number[]
   /**
@@ -140,7 +140,7 @@ export class StandingQueue<E extends Waiting> {
     return this.#standing && this.waiting.size > 0
   }
 
-  /** The expected wait of a request that arrives now, ms: 0 if the newest starts next. */
+  /** The expected wait of a request that arrives now, ms; 0 if the newest starts next, or the pace is unsure. */
   get expectedWaitMs(): number {
     return this.#newestFirst || !this.#pace.isSure ? 0 : this.#backlogMs
   }
