@@ -34,8 +34,8 @@ const connectTimeoutMs = 1000
 const settleMs = 200
 const PROBE_EVERY_MS = 1000
 const PROBE_TIMEOUT_MS = 1000
-/** After this time the first port is taken, even if it does not answer well: the caller then says what is wrong. */
-const LONGEST_PROBING_MS = 5000
+/** After this share of the time to start, the first port is taken, whatever it answers: the caller says what is wrong. */
+const PROBING_SHARE = 1 / 2
 
 /** Returns the origin on which the command listens, such as `http://127.0.0.1:3000`. */
 export async function waitUntilListening(app: App, options: ReadyOptions): Promise<{ origin: string; note?: string }> {
@@ -54,7 +54,7 @@ export async function waitUntilListening(app: App, options: ReadyOptions): Promi
       if (onlyThere || found.length === 0) probeAt = undefined
       else if (probeAt === undefined) {
         probeAt = Date.now() + settleMs
-        probeUntil = Math.min(until, Date.now() + LONGEST_PROBING_MS)
+        probeUntil = Math.min(until, Date.now() + startTimeoutMs * PROBING_SHARE)
       }
       if (probeAt !== undefined && (isLast || Date.now() >= probeAt)) {
         const taken = (await firstThatAnswers(found, options)) ?? (Date.now() >= probeUntil ? found[0] : undefined)

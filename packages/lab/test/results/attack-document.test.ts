@@ -133,12 +133,12 @@ for (const [what, text, sentence] of [
   [
     'a minimum above the maximum',
     damaged(d => (d['histograms'].ok.measured.minMs = 5000)),
-    /minMs 5000, maxMs 40 and sumMs 184 are not of the 16 in its buckets; /,
+    /minMs 5000, maxMs 40 and sumMs 184 do not fit the 16 values in its buckets; /,
   ],
   [
     'a sum that does not fit the buckets',
     damaged(d => (d['histograms'].ok.measured.sumMs = 1e300)),
-    /sumMs 1e\+300 are not of the 16/,
+    /sumMs 1e\+300 do not fit the 16/,
   ],
   [
     'a bucket twice',

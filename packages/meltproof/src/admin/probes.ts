@@ -17,7 +17,7 @@ export function serveProbes(address: Address, isListening: () => boolean, warn: 
     response.end('meltproof is off (MELTPROOF=off): this port serves only /live, /startup and /ready.\n')
   })
   server.on('connection', socket => socket.unref())
-  // If the port is taken, another worker of the cluster may answer for all. Other failures are not retried.
+  // If another worker of the cluster has the port, that one answers, for itself.
   holdPort(server, address, (why, isTaken) => {
     if (!isTaken) warn(`has no admin port. ${why}`)
   })

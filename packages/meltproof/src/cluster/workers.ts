@@ -59,6 +59,8 @@ export class Workers {
   #siblings: Others | undefined
   /** The last answer of each other process. */
   #known = new Map<number, ProcessAnswer>()
+  /** The last status of each other process. */
+  #statuses: ReadonlyMap<number, ProcessAnswer | undefined> = new Map()
   /** The counters of ended processes; in a process that does not own the port, also those of the owner. */
   #carried: CarriedCounters = { version: 0, figures: {}, counted: [] }
   #asking: Promise<Together> | undefined
@@ -109,8 +111,9 @@ export class Workers {
   /** For probes: whether a process is ready, and whether a server has listened. */
   async status(): Promise<Pick<Together, 'ready' | 'stats'>> {
     const others = (await this.#siblings?.ask({ asksOnlyStatus: true })) ?? []
-    const answers = [this.#own(true), ...others.flatMap(([pid, answer]) => answer ?? this.#known.get(pid) ?? [])]
-    return this.#combined(answers)
+    const latest = others.map(([pid, answer]) => [pid, answer ?? this.#statuses.get(pid)] as const)
+    this.#statuses = new Map(latest)
+    return this.#combined([this.#own(true), ...latest.flatMap(([, answer]) => answer ?? [])])
   }
 
   #combined(answers: readonly ProcessAnswer[]): Pick<Together, 'ready' | 'stats'> {
@@ -168,7 +171,7 @@ export class Workers {
 
   #own(withoutFigures = false): ProcessAnswer {
     const { all, explain, families, holds, ready } = this.#parts
-    const answer = { ready: ready(), holds: holds(), explain: explain() }
+    const answer = { ready: ready(), holds: holds(), explain: withoutFigures ? [] : explain() }
     if (!all.any) return { ...answer, figures: {} }
     // Without siblings, the figures are sent to no other process.
     const figures = withoutFigures || this.#siblings === undefined ? {} : figuresOf(families)

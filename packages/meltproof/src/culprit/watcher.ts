@@ -42,9 +42,10 @@ export function watch(require: (name: string) => never, now: () => number): void
         restAgain()
         return
       }
-      session = new Session()
-      session.connectToMainThread()
-      use(session)
+      const opened = new Session()
+      opened.connectToMainThread()
+      session = opened
+      use(opened)
     } catch (error) {
       fail(error)
     }

@@ -14,6 +14,8 @@ import { leave } from '../cluster/own-folder.ts'
 import { replaceMethod } from '../replace-method.ts'
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
+/** Marks listeners of meltproof. Every installed copy uses the same symbol. */
+const OWN_LISTENER: unique symbol = Symbol.for('meltproof.listener') as never
 type Signal = (typeof SIGNALS)[number]
 
 /** Minimum timeout of a drain, ms. Kubernetes allows 30 s between SIGTERM and SIGKILL. */
@@ -43,7 +45,7 @@ export function drainOnSignal(
   let ended = false
   let drained: readonly Server[] = []
   // With a listener, Node calls process.emit() for the signal and does not end.
-  const listener = (): void => undefined
+  const listener = Object.assign((): void => undefined, { [OWN_LISTENER]: true })
   /** @param rest the arguments that Node gives the listeners after the name: the signal's number */
   const end = (signal: Signal, rest: readonly unknown[]): void => {
     if (ended) return
@@ -68,7 +70,7 @@ export function drainOnSignal(
     if (Number.isNaN(sinceMs)) {
       begunAt = now()
       drained = servers()
-      draining.push(...guards().map(guard => guard.drain(withinMs, process.listenerCount(signal) > 1)))
+      draining.push(...guards().map(guard => guard.drain(withinMs, hasOwnListener(signal))))
       draining.push(...liveWorkers().map(worker => workerEnded(worker, signal, withinMs)))
     }
     const rest = args.slice(1)
@@ -81,6 +83,11 @@ export function drainOnSignal(
     process.on(signal, listener)
     readdListeners(signal)
   }
+}
+
+/** True if the app listens to the signal. meltproof's own listeners, here and of meltproof/stdout, do not count. */
+function hasOwnListener(signal: Signal): boolean {
+  return process.listeners(signal).some(each => !(OWN_LISTENER in each))
 }
 
 /**

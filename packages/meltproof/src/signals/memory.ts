@@ -175,6 +175,7 @@ export class Memory implements InService {
   #stop(): void {
     this.#room = undefined
     this.#nextAtMs = this.#limitAtMs
+    this.#fullAtBytes = undefined
     // A socket that cannot be resumed has closed.
     quietly(() => {
       for (const source of this.sources) source.onRoom()

@@ -24,6 +24,9 @@ export function fatalSignal(signal: unknown): string | undefined {
   return FATAL.find(name => (typeof signal === 'number' ? NUMBERS[name] : name) === (signal || 'SIGTERM'))
 }
 
+/** Marks the listeners as meltproof's, for register/drain-on-signal.ts. */
+const OWN: unique symbol = Symbol.for('meltproof.listener') as never
+
 /** How long the listeners stay once nothing waits, ms: adding them takes 0.1 ms, and output will soon wait again. */
 const LINGER_MS = 1000
 
@@ -43,7 +46,7 @@ export class ExitHooks {
       beforeExit()
       process.kill(process.pid, signal)
     }
-    this.listeners = new Map(SIGNALS.map(signal => [signal, () => end(signal)]))
+    this.listeners = new Map(SIGNALS.map(signal => [signal, Object.assign(() => end(signal), { [OWN]: true })]))
     this.undos = [
       // Runs after every 'exit' listener, because listeners may log, and none can be sure to be the last one.
       replaceMethod(process, 'emit', (original, isOn) => (...args) => {

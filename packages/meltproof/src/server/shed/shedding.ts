@@ -105,7 +105,7 @@ export class Shedding {
     const { delayedAnswer, socket } = connection
     if (delayedAnswer === undefined) return
     this.forget(connection)
-    const last = this.leaving && connection.behind.length === 0
+    const last = (this.leaving || socket.readableEnded) && connection.behind.length === 0
     this.#parts.queues.next(connection)
     if (socket.destroyed || !socket.writable) return
     const kind = last ? { ...delayedAnswer, keepAlive: false } : delayedAnswer
@@ -128,7 +128,7 @@ export class Shedding {
     const connection = exchange.connection!
     const { socket } = connection
     if (socket.destroyed || !socket.writable) return 0
-    const last = this.leaving && connection.behind.length === 0
+    const last = (this.leaving || socket.readableEnded) && connection.behind.length === 0
     const keepAlive = exchange.keepAlive && !last && keepsConnection(request, needs)
     const preflight = this.#parts.answers.isPreflight(request.method, needs)
     const kind = { preflight, page: needs.prefersHtml, head: request.method === 'HEAD', keepAlive }
