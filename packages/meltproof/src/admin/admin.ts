@@ -3,7 +3,7 @@
  * clients cannot see the pages. The port does not keep the process alive; if it is taken, the app runs without these
  * pages. One worker of a cluster serves the pages for all.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AllGuards } from '../cluster/all-guards.ts'
 import type { Address } from '../cluster/held-port.ts'
 import { measuredFamilies } from '../observe/measured-families.ts'
@@ -13,13 +13,9 @@ import type { Guard, GuardStats } from '../server/guard.ts'
 import { answerReadiness } from '../server/operate/readiness.ts'
 import { clusterPort } from '../cluster/cluster-port.ts'
 import type { Together } from '../cluster/workers.ts'
+import { pageServer, send } from './page-server.ts'
 
 type Page = (pageData: Together & { stats: GuardStats }, response: ServerResponse) => void
-
-/** Enough for balancers, scrapers and people; further connections are closed. */
-const MOST_CONNECTIONS = 100
-/** Idle and half-open clients are disconnected after 5 s. */
-const PROMPT_CLIENTS = { headersTimeout: 5000, requestTimeout: 5000, connectionsCheckingInterval: 1000 }
 
 /** Probes come every second, and must not collect the metrics of all workers. */
 const PROBES: ReadonlySet<string> = new Set(['/startup', '/ready'])
@@ -37,7 +33,7 @@ const PAGES: Readonly<Record<string, Page>> = {
 export function serveAdmin(address: Address, guards: () => readonly Guard[], warn: (text: string) => void): void {
   const all = new AllGuards(guards)
   const { families } = measuredFamilies(all, checkObserveOptions('the admin port', all, {}))
-  const server = createServer(PROMPT_CLIENTS, (request, response) => {
+  const server = pageServer((request, response) => {
     answer(request, response).catch(() => response.destroy())
   })
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -51,8 +47,6 @@ export function serveAdmin(address: Address, guards: () => readonly Guard[], war
     else if (page !== undefined) page({ ...pageData, stats }, response)
     else send(response, 'text/plain', `${['/live', ...Object.keys(PAGES)].join('\n')}\n`, 404)
   }
-  server.maxConnections = MOST_CONNECTIONS
-  server.on('connection', socket => socket.unref())
   const workers = clusterPort({
     name: `${address.host} ${address.port}`,
     server,
@@ -67,9 +61,4 @@ export function serveAdmin(address: Address, guards: () => readonly Guard[], war
   // Sends the counters to the other workers, in case this process ends.
   server.on('listening', () => workers.together().catch(() => undefined))
   server.unref()
-}
-
-function send(response: ServerResponse, type: string, text: string, status: number = 200): void {
-  response.writeHead(status, { 'content-type': `${type}; charset=utf-8`, 'cache-control': 'no-store' })
-  response.end(response.req.method === 'HEAD' ? undefined : text)
 }

@@ -11,11 +11,10 @@ import { constants } from 'node:os'
 import { setImmediate } from 'node:timers'
 import { now } from '../clock.ts'
 import { leave } from '../cluster/own-folder.ts'
+import { OWN_LISTENER } from '../logging/stdout/installed.ts'
 import { replaceMethod } from '../replace-method.ts'
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
-/** Marks listeners of meltproof. Every installed copy uses the same symbol. */
-const OWN_LISTENER: unique symbol = Symbol.for('meltproof.listener') as never
 type Signal = (typeof SIGNALS)[number]
 
 /** Minimum timeout of a drain, ms. Kubernetes allows 30 s between SIGTERM and SIGKILL. */

@@ -48,6 +48,7 @@ export class Memory implements InService {
   #fullAtBytes: number | undefined
   #timer: NodeJS.Timeout | undefined
   readonly #warnOfOthers = warnOnce()
+  readonly #heapBytes = getHeapStatistics().heap_size_limit
   readonly #warnOnceOfHeap = warnOnce()
   readonly #warnOfFiles = warnOnce()
 
@@ -59,7 +60,8 @@ export class Memory implements InService {
   entered(bringsBody: boolean): void {
     if (++this.all > this.#peak) this.#peak = this.all
     if (!bringsBody) return
-    if (++this.bodies === 1) {
+    // The pending check of a process without bodies may come too late for them.
+    if (++this.bodies === 1 && this.#room !== undefined && this.#room.nextInMs < WITHOUT_BODIES_MS) {
       clearTimeout(this.#timer)
       this.#timer = undefined
     }
@@ -112,7 +114,7 @@ export class Memory implements InService {
       this.#tellSources(room)
       // A buffer that is never written to uses only address space, but V8 counts it towards the next collection.
       if (room.wantsCollection(nowMs)) new ArrayBuffer(COLLECTION_BYTES)
-      if (room.mayRefuse) this.#warnOfHeap(room.limitBytes)
+      if (room.mayRefuse && this.#heapBytes > room.limitBytes * LARGEST_HEAP_SHARE) this.#warnOfHeap(room.limitBytes)
       if (this.bodies > 0 || (this.all > 0 && room.usedBytes > room.limitBytes / 2)) this.#lookSoon()
     } catch (error) {
       this.#warnOfFiles(
@@ -164,10 +166,8 @@ export class Memory implements InService {
 
   /** V8 collects garbage before its heap is full, which is too late if the container is smaller than the heap limit. */
   #warnOfHeap(containerBytes: number): void {
-    const { heap_size_limit: heapBytes } = getHeapStatistics()
-    if (heapBytes <= containerBytes * LARGEST_HEAP_SHARE) return
     this.#warnOnceOfHeap(
-      `the container of process ${process.pid} has ${mb(containerBytes)} of memory, but V8's heap may grow to ${mb(heapBytes)}, so V8 collects ` +
+      `the container of process ${process.pid} has ${mb(containerBytes)} of memory, but V8's heap may grow to ${mb(this.#heapBytes)}, so V8 collects ` +
         `garbage too late. Start Node with --max-old-space-size=${Math.round((containerBytes * BEST_HEAP_SHARE) / MB)}. Until then meltproof sheds requests.`,
     )
   }

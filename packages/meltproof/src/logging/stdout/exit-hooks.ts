@@ -8,6 +8,7 @@ import type { EventEmitter } from 'node:events'
 import { constants } from 'node:os'
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
 import { replaceMethod } from '../../replace-method.ts'
+import { OWN_LISTENER } from './installed.ts'
 
 /** Signals that users and tools send to end a process; nodemon restarts with SIGUSR2. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR2'] as const
@@ -23,9 +24,6 @@ const NUMBERS: Readonly<Record<string, number>> = constants.signals
 export function fatalSignal(signal: unknown): string | undefined {
   return FATAL.find(name => (typeof signal === 'number' ? NUMBERS[name] : name) === (signal || 'SIGTERM'))
 }
-
-/** Marks the listeners as meltproof's, for register/drain-on-signal.ts. */
-const OWN: unique symbol = Symbol.for('meltproof.listener') as never
 
 /** How long the listeners stay once nothing waits, ms: adding them takes 0.1 ms, and output will soon wait again. */
 const LINGER_MS = 1000
@@ -46,7 +44,9 @@ export class ExitHooks {
       beforeExit()
       process.kill(process.pid, signal)
     }
-    this.listeners = new Map(SIGNALS.map(signal => [signal, Object.assign(() => end(signal), { [OWN]: true })]))
+    this.listeners = new Map(
+      SIGNALS.map(signal => [signal, Object.assign(() => end(signal), { [OWN_LISTENER]: true })]),
+    )
     this.undos = [
       // Runs after every 'exit' listener, because listeners may log, and none can be sure to be the last one.
       replaceMethod(process, 'emit', (original, isOn) => (...args) => {

@@ -58,6 +58,8 @@ const LATE_PAGE = {
     'The answer was not ready in time, so we have stopped waiting. Your request may or may not have been carried out.',
   ),
 }
+/** Replaces the default bodies, which say that nothing was started. */
+const ONCE_BEGUN = new Map([[SHED_PROBLEM.text, BEGUN_PROBLEM]]).set(HTML_PAGE, LATE_PAGE)
 /** Up to this many bytes of a body are read and discarded after an answer of meltproof, to keep the connection. */
 const DROPPABLE_BODY = 65_536
 /** The app's header fields that stay: a browser needs them to show the answer, or they help to trace the request. */
@@ -131,8 +133,7 @@ export class OwnAnswers {
       return write(request, response, needs, 204, undefined, { ...headers, ...load })
     const fields = { ...headers, ...load, ...NO_RETRY, 'retry-after': String(this.#randomRetryAfter()) }
     const body = needs.prefersHtml ? this.#page : this.#body
-    const honest = body.text === SHED_PROBLEM.text ? BEGUN_PROBLEM : body.text === HTML_PAGE ? LATE_PAGE : body
-    return write(request, response, needs, 503, begun ? honest : body, fields)
+    return write(request, response, needs, 503, begun ? (ONCE_BEGUN.get(body.text) ?? body) : body, fields)
   }
 
   late(request: IncomingMessage, response: ServerResponse): void {

@@ -58,7 +58,7 @@ describe('accept queues of lanes', () => {
     assert.ok(last >= 20 && last < 30, `${last}`)
   })
 
-  it('regain their length a second later, although nobody connects', { timeout: 60_000 }, async () => {
+  it('are long again a second later, even without new connections', { timeout: 60_000 }, async () => {
     const began = performance.now()
     const main = new FakeLane()
     const last = lengths(() => 32, 50, { main }).at(-1)!
