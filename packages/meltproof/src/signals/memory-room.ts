@@ -7,12 +7,6 @@
  */
 
 const MB = 1024 * 1024
-/** The part of the limit that is left at each mark: a share in small containers, a number of bytes in large ones. */
-const COLLECT_LEFT = { share: 0.35, mostBytes: 384 * MB }
-const BODY_LEFT = { share: 0.25, mostBytes: 256 * MB }
-const ANY_LEFT = { share: 0.15, mostBytes: 128 * MB }
-const FULL_LEFT = { share: 0.08, mostBytes: 64 * MB }
-const LAST_LEFT = { share: 0.03, mostBytes: 24 * MB }
 /** The last growth is expected to continue for this time, ms: running work still allocates its memory. */
 const AHEAD_MS = 100
 /** Growth is measured over at least this time, ms: garbage of the young generation comes and goes faster. */
@@ -37,8 +31,10 @@ const CUT_EVERY_MS = 50
 const RAISE_EVERY_MS = 100
 const RAISE_WHILE_FLAT_MS = 500
 const RAISE = 0.05
-/** The rise while usage stays flat above the mark. Growth of {@link FLAT_SHARE} lowers the limit again. */
+/** The largest rise while usage stays flat above the mark. Growth of {@link FLAT_SHARE} lowers the limit again. */
 const RAISE_FLAT = 0.25
+/** The share of the memory left below the full mark that the first rise to more requests than before may use. */
+const RAISE_ROOM = 0.5
 const CUT = 0.8
 const CUT_WHEN_FULL = 0.5
 /** Collections free little if usage changes by less than this share of the limit from one to the next. */
@@ -65,18 +61,14 @@ export interface InService {
 
 export class MemoryRoom {
   readonly limitBytes: number
-  readonly #collectMark: number
-  readonly #bodyMark: number
-  readonly #anyMark: number
-  readonly #fullMark: number
-  readonly #lastMark: number
-  readonly #bodies: InServiceLimit
+  readonly #marks: ReturnType<typeof marksOf>
+  readonly #bodies = new InServiceLimit()
   /** The limit for requests without a body. */
-  readonly #others: InServiceLimit
+  readonly #others = new InServiceLimit()
   usedBytes = 0
   /** Memory of this process: its minimum so far, and its value when the process was last at rest. */
-  #leastBytes = Number.POSITIVE_INFINITY
-  #restBytes = Number.POSITIVE_INFINITY
+  #leastBytes: number
+  #restBytes: number
   #emptySinceMs = Number.NaN
   #steadyBytes = 0
   #steadySinceMs = 0
@@ -97,34 +89,22 @@ export class MemoryRoom {
   /** @param before the room under an earlier limit */
   constructor(limitBytes: number, before?: MemoryRoom) {
     this.limitBytes = limitBytes
-    if (before !== undefined) {
-      this.#leastBytes = before.#leastBytes
-      this.#restBytes = before.#restBytes
-    }
-    this.#collectMark = mark(limitBytes, COLLECT_LEFT)
-    this.#bodyMark = mark(limitBytes, BODY_LEFT)
-    this.#anyMark = mark(limitBytes, ANY_LEFT)
-    this.#fullMark = mark(limitBytes, FULL_LEFT)
-    this.#lastMark = mark(limitBytes, LAST_LEFT)
-    this.#shareBytes = Math.min(limitBytes * OWN_SHARE, (limitBytes - this.#bodyMark) / 3)
-    this.#bodies = new InServiceLimit(limitBytes)
-    this.#others = new InServiceLimit(limitBytes)
+    this.#leastBytes = before === undefined ? Number.POSITIVE_INFINITY : before.#leastBytes
+    this.#restBytes = before === undefined ? Number.POSITIVE_INFINITY : before.#restBytes
+    this.#marks = marksOf(limitBytes)
+    this.#shareBytes = Math.min(limitBytes * OWN_SHARE, (limitBytes - this.#marks.body) / 3)
   }
 
-  /**
-   * True when request bodies must be read more slowly. This begins at the lower mark, because hundreds of uploads may
-   * have been admitted before, and one turn of the loop reads from each.
-   */
+  /** True when request bodies must be read more slowly, because one turn of the loop reads from each that was admitted. */
   get pacesBodies(): boolean {
-    return this.#isOurs && this.#ahead >= this.#bodyMark
+    return this.#isOurs && this.#ahead >= this.#marks.body
   }
 
   /** True when V8, which knows only its heap's limit, should collect. The interval grows while that frees little. */
   wantsCollection(nowMs: number): boolean {
     const mayHelp = this.#ownBytes - this.#leastBytes >= this.#shareBytes
-    if (!mayHelp || this.usedBytes < this.#collectMark || nowMs < this.#collectAtMs) return false
-    const changed = Math.abs(this.usedBytes - this.#usedBeforeCollection)
-    const isWorthIt = changed >= this.limitBytes * COLLECTED_SHARE
+    if (!mayHelp || this.usedBytes < this.#marks.collect || nowMs < this.#collectAtMs) return false
+    const isWorthIt = Math.abs(this.usedBytes - this.#usedBeforeCollection) >= this.limitBytes * COLLECTED_SHARE
     this.#collectEveryMs = isWorthIt ? COLLECT_EVERY_MS : Math.min(2 * this.#collectEveryMs, COLLECT_AT_LEAST_EVERY_MS)
     this.#collectAtMs = nowMs + this.#collectEveryMs
     this.#usedBeforeCollection = this.usedBytes
@@ -133,12 +113,12 @@ export class MemoryRoom {
 
   /** True if the memory is nearly full, but not because of requests in service. */
   get isFullOfOthers(): boolean {
-    return !this.#isOurs && this.usedBytes >= this.#anyMark
+    return !this.#isOurs && this.usedBytes >= this.#marks.any
   }
 
   /** Milliseconds until the next sample is worth its cost: a process can allocate about 4 MB per ms. */
   get nextInMs(): number {
-    return Math.min(250, Math.max(5, (this.#bodyMark - this.usedBytes) / (4 * MB)))
+    return Math.min(250, Math.max(5, (this.#marks.body - this.usedBytes) / (4 * MB)))
   }
 
   sampled(sample: MemorySample, inService: InService): void {
@@ -160,17 +140,20 @@ export class MemoryRoom {
       if (from !== undefined) this.#perMs = (usedBytes - from.usedBytes) / (nowMs - from.nowMs)
       this.#slopeFrom = sample
     }
-    if (usedBytes < this.#lastMark) this.#highestBytes = 0
-    else if (usedBytes > this.#highestBytes + this.limitBytes * FLAT_SHARE) {
+    const flatBytes = this.limitBytes * FLAT_SHARE
+    if (usedBytes < this.#marks.last) this.#highestBytes = 0
+    else if (usedBytes > this.#highestBytes + flatBytes) {
       this.#highestBytes = usedBytes
       this.#highestAtMs = nowMs
     }
     this.usedBytes = usedBytes
     this.#ahead = usedBytes + Math.max(0, this.#perMs) * AHEAD_MS
-    const state = { nowMs, usedBytes, ahead: this.#ahead, isFull: this.#ahead >= this.#fullMark }
+    const eachBytes = Math.max(1, ownBytes - this.#restBytes) / Math.max(1, inService.all)
+    const mayAdd = (RAISE_ROOM * (this.#marks.full - usedBytes)) / eachBytes
+    const state = { nowMs, usedBytes, flatBytes, ahead: this.#ahead, isFull: this.#ahead >= this.#marks.full, mayAdd }
     if (this.#isOurs) {
-      this.#bodies.sampled(state, this.#bodyMark, inService.bodies)
-      this.#others.sampled(state, this.#anyMark, inService.all - inService.bodies)
+      this.#bodies.sampled(state, this.#marks.body, inService.bodies)
+      this.#others.sampled(state, this.#marks.any, inService.all - inService.bodies)
     } else {
       this.#bodies.forget()
       this.#others.forget()
@@ -181,7 +164,7 @@ export class MemoryRoom {
   refuses(bringsBody: boolean, { all, bodies }: InService, nowMs: number): boolean {
     if (all === 0 || !this.#isOurs) return false
     const refuses =
-      (this.usedBytes >= this.#lastMark && nowMs - this.#highestAtMs < FLAT_AT_LAST_MS) ||
+      (this.usedBytes >= this.#marks.last && nowMs - this.#highestAtMs < FLAT_AT_LAST_MS) ||
       (bringsBody ? this.#bodies.isReachedBy(bodies, nowMs) : this.#others.isReachedBy(all - bodies, nowMs))
     if (refuses) this.#steadySinceMs = nowMs
     return refuses
@@ -193,29 +176,40 @@ export class MemoryRoom {
   }
 }
 
-function mark(limitBytes: number, left: typeof COLLECT_LEFT): number {
-  return limitBytes - Math.min(limitBytes * left.share, left.mostBytes)
+/** At each mark a part of the limit is left: a share in small containers, a number of MB in large ones. */
+function marksOf(limitBytes: number) {
+  const left = (share: number, mostMb: number): number => limitBytes - Math.min(limitBytes * share, mostMb * MB)
+  return {
+    collect: left(0.35, 384),
+    body: left(0.25, 256),
+    any: left(0.15, 128),
+    full: left(0.08, 64),
+    last: left(0.03, 24),
+  }
 }
 
 interface State {
   readonly nowMs: number
   readonly usedBytes: number
+  /** Less growth than this is ignored. */
+  readonly flatBytes: number
   readonly ahead: number
   readonly isFull: boolean
+  /** Number of requests for which there is room, if each holds as much as those in service do on average. */
+  readonly mayAdd: number
 }
 
 class InServiceLimit {
-  readonly #flatBytes: number
   readonly #peakWith = recentPeak()
   #most = Number.POSITIVE_INFINITY
   #changedAtMs = 0
   #usedThen = 0
   #metAtMs = 0
   #sampledAtMs = 0
-
-  constructor(limitBytes: number) {
-    this.#flatBytes = limitBytes * FLAT_SHARE
-  }
+  /** The most requests in service since the limit was set. */
+  #carried = 0
+  /** The last rise beyond that number, if usage has stayed flat since. */
+  #added = 0
 
   get isSet(): boolean {
     return this.#most !== Number.POSITIVE_INFINITY
@@ -233,28 +227,33 @@ class InServiceLimit {
   }
 
   sampled(state: State, markBytes: number, inService: number): void {
-    const { nowMs, usedBytes, ahead, isFull } = state
+    const { nowMs, usedBytes, flatBytes, ahead, isFull } = state
     const peak = this.#peakWith(inService, nowMs)
     const sinceMs = nowMs - this.#changedAtMs
     // A burst may be refused between two samples.
     const isMet = inService >= this.#most || this.#metAtMs >= this.#sampledAtMs
     this.#sampledAtMs = nowMs
+    this.#carried = this.isSet ? Math.max(this.#carried, inService) : peak
     if (ahead >= markBytes) {
-      const grew = usedBytes - this.#usedThen > this.#flatBytes
+      const grew = usedBytes - this.#usedThen > flatBytes
       if (!this.isSet) this.#set(peak, state)
       else if (grew && sinceMs >= CUT_EVERY_MS) {
+        this.#added = 0
         this.#set(Math.min(this.#most, isFull ? inService * CUT_WHEN_FULL : peak * CUT), state)
       } else if (!grew && isMet && sinceMs >= RAISE_WHILE_FLAT_MS) {
-        this.#set(this.#raisedBy(isFull ? RAISE : RAISE_FLAT), state)
+        this.#rise(state)
       }
     } else if (this.isSet) {
-      if (isMet && sinceMs >= RAISE_EVERY_MS) this.#set(this.#raisedBy(RAISE), state)
+      if (isMet && sinceMs >= RAISE_EVERY_MS) this.#set(this.#most + Math.max(1, RAISE * this.#most), state)
       else if (nowMs - Math.max(this.#metAtMs, this.#changedAtMs) >= FORGET_MS) this.forget()
     }
   }
 
-  #raisedBy(share: number): number {
-    return this.#most + Math.max(1, this.#most * share)
+  /** Up to the number before, memory that the allocator has kept hides what the added requests need. */
+  #rise(state: State): void {
+    this.#added = this.#most < this.#carried || state.isFull ? 0 : Math.max(1, 2 * this.#added)
+    const most = Math.min(RAISE_FLAT * this.#most, Math.max(this.#added, state.mayAdd))
+    this.#set(this.#most + Math.max(1, RAISE * this.#most, most), state)
   }
 
   #set(most: number, { nowMs, usedBytes }: State): void {

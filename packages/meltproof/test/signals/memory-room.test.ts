@@ -110,6 +110,14 @@ describe('MemoryRoom', () => {
     assert.equal(filling.refuses({ all: 39, bodies: 0 }).none, false)
   })
 
+  it('admits only as many more as there is room for, because kept memory hides what the added requests need', () => {
+    const many = { all: 150, bodies: 150 }
+    const filling = new Filling().at(60, { all: 0, bodies: 0 }).at(231, many, { forMs: 600 })
+    filling.at(231, many, { forMs: 600 })
+    const refused = [149, 158, 186].map(bodies => filling.refuses({ all: bodies, bodies }).body)
+    assert.deepEqual(refused, [false, true, true])
+  })
+
   it('refuses no request for a cache that was filled before any request arrived', () => {
     const filling = new Filling().at(200, { all: 0, bodies: 0 }, { forMs: 6000 })
     assert.deepEqual(filling.refuses({ all: 1, bodies: 1 }), NEITHER)
