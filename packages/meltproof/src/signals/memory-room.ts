@@ -224,6 +224,7 @@ class InServiceLimit {
 
   forget(): void {
     this.#most = Number.POSITIVE_INFINITY
+    this.#added = 0
   }
 
   sampled(state: State, markBytes: number, inService: number): void {
