@@ -33,7 +33,7 @@ const RAISE_WHILE_FLAT_MS = 500
 const RAISE = 0.05
 /** The largest rise while usage stays flat above the mark. Growth of {@link FLAT_SHARE} lowers the limit again. */
 const RAISE_FLAT = 0.25
-/** The share of the memory left below the full mark that the first rise to more requests than before may use. */
+/** The share of the memory left below the full mark that a rise may use, unless {@link RAISE} allows more. */
 const RAISE_ROOM = 0.5
 const CUT = 0.8
 const CUT_WHEN_FULL = 0.5
@@ -191,7 +191,6 @@ function marksOf(limitBytes: number) {
 interface State {
   readonly nowMs: number
   readonly usedBytes: number
-  /** Less growth than this is ignored. */
   readonly flatBytes: number
   readonly ahead: number
   readonly isFull: boolean
@@ -231,6 +230,7 @@ class InServiceLimit {
     const { nowMs, usedBytes, flatBytes, ahead, isFull } = state
     const peak = this.#peakWith(inService, nowMs)
     const sinceMs = nowMs - this.#changedAtMs
+    const leastRise = Math.max(1, RAISE * this.#most)
     // A burst may be refused between two samples.
     const isMet = inService >= this.#most || this.#metAtMs >= this.#sampledAtMs
     this.#sampledAtMs = nowMs
@@ -242,19 +242,19 @@ class InServiceLimit {
         this.#added = 0
         this.#set(Math.min(this.#most, isFull ? inService * CUT_WHEN_FULL : peak * CUT), state)
       } else if (!grew && isMet && sinceMs >= RAISE_WHILE_FLAT_MS) {
-        this.#rise(state)
+        this.#rise(leastRise, state)
       }
     } else if (this.isSet) {
-      if (isMet && sinceMs >= RAISE_EVERY_MS) this.#set(this.#most + Math.max(1, RAISE * this.#most), state)
+      if (isMet && sinceMs >= RAISE_EVERY_MS) this.#set(this.#most + leastRise, state)
       else if (nowMs - Math.max(this.#metAtMs, this.#changedAtMs) >= FORGET_MS) this.forget()
     }
   }
 
   /** Up to the number before, memory that the allocator has kept hides what the added requests need. */
-  #rise(state: State): void {
+  #rise(least: number, state: State): void {
     this.#added = this.#most < this.#carried || state.isFull ? 0 : Math.max(1, 2 * this.#added)
     const most = Math.min(RAISE_FLAT * this.#most, Math.max(this.#added, state.mayAdd))
-    this.#set(this.#most + Math.max(1, RAISE * this.#most, most), state)
+    this.#set(this.#most + Math.max(least, most), state)
   }
 
   #set(most: number, { nowMs, usedBytes }: State): void {
