@@ -4,15 +4,17 @@
  * server. Build first.
  *
  *   node bench/culprit.ts [--count 500] [--seed 1] [--fresh] [--dry]
- *   node bench/culprit.ts --costs [--seconds 60] [--turns 24] [--dry]
+ *   node bench/culprit.ts --costs [--seconds 60] [--pairs 12] [--dry]
  *   node bench/culprit.ts [--only FORM] [--node PATH]     writes nothing
  *
  * Runs of the same code, including stopped ones, add up to 500 stalls; --fresh starts over. A stall counts as
  * right if its record names the file and the line, and as unknown if it has no record, or one that says `unknown`. Any
  * other record is wrong. A record that names a range of lines is wrong too, and so is a record outside the stalls that
  * names a place which did not run at that time.
- * --costs measures two such servers side by side, one of them without MELTPROOF_CULPRIT: first both at rest, then the
- * CPU and the latency of requests to each, alternating.
+ * --costs measures two such servers side by side, one of them without MELTPROOF_CULPRIT: first both at rest, beside a
+ * process that has only a timer and a sleeping worker, as the least that any watcher costs. Then it measures the CPU
+ * and the latency of requests to each, alternating. Two processes with the same code differ by up to 20 %, so the
+ * ratios are medians of many pairs of processes.
  *
  * Bars: 95 % right, none wrong, no wrong route, all forms planted. At rest, the watcher takes at most 0.5 % of a core
  * and 4 MB. A request takes at most 1.01 times the CPU, and its median and p99 are at most 1.01 times as long. Exit
@@ -58,9 +60,10 @@ const PAGE = resolve(import.meta.dirname, '../docs/culprit.md')
 const LONGEST_MS = 3000
 /** The figures are written after this number of stalls. A stopped run loses fewer stalls than this. */
 const PART = 50
-/** Requests per second in a turn, and the length of a turn. The two servers take turns. */
+/** Requests per second in a turn, the length of a turn, and how often the two servers of a pair take turns. */
 const RATE = 1000
-const TURN_MS = 3000
+const TURN_MS = 2000
+const TURNS = 4
 /** Time for V8 to compile and the watcher to start, ms. */
 const SETTLES_MS = 15_000
 
@@ -72,7 +75,7 @@ const options = scriptOptions(import.meta.filename, {
   fresh: { type: 'boolean', default: false },
   costs: { type: 'boolean', default: false },
   seconds: { type: 'string', default: '60' },
-  turns: { type: 'string', default: '24' },
+  pairs: { type: 'string', default: '12' },
   dry: { type: 'boolean', default: false },
 })
 const { values } = options
@@ -151,36 +154,86 @@ function say({ forms, elsewhere, sentences }: Judged): void {
 
 async function costs(files: readonly string[]): Promise<CostFigures> {
   const cores = coresOf(allowedCores())
-  const off = await start(files, {}, cores?.server)
-  const on = await start(files, { MELTPROOF_CULPRIT: 'on' }, cores?.server)
   if (cores !== undefined) pinSelf(cores.lab)
+  const seconds = options.whole('seconds')
+  const rest = await restOf(files, seconds, cores?.server)
+  const pairs: Pair[] = []
+  for (let i = 0; i < options.whole('pairs'); i++) pairs.push(await pairOf(files, i, cores?.server))
+  const of = (name: keyof Turn): Ratio => ratioOf(pairs.map(({ off, on }) => [off[name], on[name]]))
+  const ratios = { cpuUs: of('cpuUs'), p50Ms: of('p50Ms'), p99Ms: of('p99Ms') }
+  const figures = { ...where, seconds, rate: RATE, pairs: pairs.length, rest, ...ratios }
+  console.log(JSON.stringify(figures, null, 2))
+  return figures
+}
+
+async function restOf(
+  files: readonly string[],
+  seconds: number,
+  core: number | undefined,
+): Promise<CostFigures['rest']> {
+  const { off, on } = await startBoth(files, core)
   const both = [off, on] as const
   await Promise.all(both.map(server => server.text('/quick')))
   await sleep(SETTLES_MS)
-  const seconds = options.whole('seconds')
   const before = await Promise.all(both.map(server => server.json<Usage>('/usage')))
   await sleep(seconds * 1000)
   const after = await Promise.all(both.map(server => server.json<Usage>('/usage')))
+  for (const server of both) server.stop()
   const [offShare, onShare] = after.map(({ cpuMs }, i) => (cpuMs - before[i]!.cpuMs) / (seconds * 1000)) as [
     number,
     number,
   ]
   const more = (key: 'rss' | 'privateMb'): number => after[1]![key] - after[0]![key]
-  const rest = { offShare, onShare, rssMb: more('rss'), ownMb: more('privateMb') }
-  const turns: { readonly off: Turn; readonly on: Turn }[] = []
-  // V8 compiles in the first turns.
-  for (const server of both) await turn(server)
-  for (let i = 0; i < options.whole('turns'); i++) {
-    // The servers alternate in going first.
-    const order = i % 2 === 0 ? both : ([on, off] as const)
-    const [first, second] = [await turn(order[0]), await turn(order[1])]
-    turns.push(i % 2 === 0 ? { off: first, on: second } : { off: second, on: first })
+  const [none, least] = await Promise.all([leastOf('none', seconds, core), leastOf('both', seconds, core)])
+  return {
+    ...{ offShare, onShare, rssMb: more('rss'), ownMb: more('privateMb') },
+    leastShare: (least.cpuMs - none.cpuMs) / (seconds * 1000),
+    leastMb: least.privateMb - none.privateMb,
   }
-  for (const server of both) server.stop()
-  const of = (name: keyof Turn): Ratio => ratioOf(turns.map(each => [each.off[name], each.on[name]]))
-  const figures = { ...where, seconds, rate: RATE, rest, cpuUs: of('cpuUs'), p50Ms: of('p50Ms'), p99Ms: of('p99Ms') }
-  console.log(JSON.stringify(figures, null, 2))
-  return figures
+}
+
+async function leastOf(kind: 'none' | 'both', seconds: number, core: number | undefined): Promise<Omit<Usage, 'rss'>> {
+  const [command, ...args] = pinned([values.node, join(FOLDER, 'least.mjs'), kind, String(seconds)], core)
+  const child = spawn(command!, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  running.add(child)
+  const [usage] = (await once(child, 'message')) as [Omit<Usage, 'rss'>]
+  running.delete(child)
+  return usage
+}
+
+/** Medians of the turns of two new processes. */
+interface Pair {
+  readonly off: Turn
+  readonly on: Turn
+}
+
+async function pairOf(files: readonly string[], index: number, core: number | undefined): Promise<Pair> {
+  const { off, on } = await startBoth(files, core)
+  // V8 compiles in the first turns.
+  for (const server of [off, on]) await turn(server)
+  const turns: { readonly off: Turn[]; readonly on: Turn[] } = { off: [], on: [] }
+  for (let i = index; i < index + TURNS; i++) {
+    // The servers alternate in going first.
+    for (const name of i % 2 === 0 ? (['off', 'on'] as const) : (['on', 'off'] as const)) {
+      turns[name].push(await turn(name === 'off' ? off : on))
+    }
+  }
+  for (const server of [off, on]) server.stop()
+  return { off: medianOf(turns.off), on: medianOf(turns.on) }
+}
+
+function medianOf(turns: readonly Turn[]): Turn {
+  const of = (name: keyof Turn): number =>
+    quantile(
+      turns.map(each => each[name]),
+      0.5,
+    )
+  return { cpuUs: of('cpuUs'), p50Ms: of('p50Ms'), p99Ms: of('p99Ms') }
+}
+
+async function startBoth(files: readonly string[], core: number | undefined): Promise<{ off: Server; on: Server }> {
+  const off = await start(files, {}, core)
+  return { off, on: await start(files, { MELTPROOF_CULPRIT: 'on' }, core) }
 }
 
 interface Turn {
@@ -202,15 +255,15 @@ async function turn(server: Server): Promise<Turn> {
   }
 }
 
-function ratioOf(turns: readonly (readonly [off: number, on: number])[]): Ratio {
-  const ratios = turns.map(([off, on]) => on / off)
+function ratioOf(pairs: readonly (readonly [off: number, on: number])[]): Ratio {
+  const ratios = pairs.map(([off, on]) => on / off)
   return {
     off: quantile(
-      turns.map(([off]) => off),
+      pairs.map(([off]) => off),
       0.5,
     ),
     on: quantile(
-      turns.map(([, on]) => on),
+      pairs.map(([, on]) => on),
       0.5,
     ),
     ratio: quantile(ratios, 0.5),

@@ -62,7 +62,7 @@ export interface Judged {
 
 export interface PlantedFigures extends Conditions, Judged {}
 
-/** Medians of the turns without and with the watcher, and the ratio of neighbouring turns. */
+/** Medians of the processes without and with the watcher, and of the ratios of the pairs of processes. */
 export interface Ratio {
   readonly off: number
   readonly on: number
@@ -71,10 +71,19 @@ export interface Ratio {
 }
 
 export interface CostFigures extends Conditions {
-  /** Duration of the rest, and the requests per second in the turns after it. */
+  /** Duration of the rest, the requests per second in the turns after it, and the pairs of processes. */
   readonly seconds: number
   readonly rate: number
-  readonly rest: { readonly offShare: number; readonly onShare: number; readonly rssMb: number; readonly ownMb: number }
+  readonly pairs: number
+  /** `leastShare` and `leastMb` belong to a process that has only a timer of 50 ms and a worker that sleeps as long. */
+  readonly rest: {
+    readonly offShare: number
+    readonly onShare: number
+    readonly leastShare: number
+    readonly rssMb: number
+    readonly ownMb: number
+    readonly leastMb: number
+  }
   readonly cpuUs: Ratio
   readonly p50Ms: Ratio
   readonly p99Ms: Ratio
@@ -212,11 +221,20 @@ export function culpritTable({ planted, costs }: Partial<CulpritFigures> = {}): 
         of(costs, ({ rest }) => `${percent(rest.onShare - rest.offShare)} more than ${percent(rest.offShare)}`),
       ],
       [
+        'a timer of 50 ms and a worker that sleeps as long, nothing else',
+        '',
+        of(costs, ({ rest }) => `${percent(rest.leastShare)} of a core, ${rest.leastMb.toFixed(1)} MB`),
+      ],
+      [
         'at rest, memory',
         `${BARS.restMb} MB`,
         of(costs, ({ rest }) => `${rest.ownMb.toFixed(1)} MB of its own, ${rest.rssMb.toFixed(1)} MB of rss`),
       ],
-      ['CPU of a request, with and without the watcher in turns', atMost, of(costs, ({ cpuUs }) => times(cpuUs))],
+      [
+        of(costs, ({ pairs, rate }) => `CPU of a request, ${pairs} pairs of processes, ${rate} requests per second`),
+        atMost,
+        of(costs, ({ cpuUs }) => times(cpuUs)),
+      ],
       ['its median latency', atMost, of(costs, ({ p50Ms }) => times(p50Ms))],
       ['its p99', atMost, of(costs, ({ p99Ms }) => times(p99Ms))],
       ['names measured on', '', of(planted, measuredOn)],

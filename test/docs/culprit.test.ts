@@ -101,8 +101,8 @@ const met: PlantedFigures = {
 }
 const ratio: Ratio = { off: 1, on: 1.01, ratio: 1.01, quartiles: [1, 1.02] }
 const cheap: CostFigures = {
-  ...{ ...where, seconds: 60, rate: 1000, cpuUs: ratio, p50Ms: ratio, p99Ms: ratio },
-  rest: { offShare: 0.001, onShare: 0.006, rssMb: 6, ownMb: 4 },
+  ...{ ...where, seconds: 60, rate: 1000, pairs: 12, cpuUs: ratio, p50Ms: ratio, p99Ms: ratio },
+  rest: { offShare: 0.001, onShare: 0.006, leastShare: 0.002, rssMb: 6, ownMb: 4, leastMb: 3 },
 }
 
 test('the figures of several runs add up', () => {

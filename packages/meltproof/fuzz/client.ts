@@ -11,6 +11,12 @@ const QUIET_MS = 60
 export const PATIENCE_MS = 2_000
 /** A strict conversation is owed its answers; shed or served, each comes far sooner. ms */
 const OWED_MS = 30_000
+/**
+ * While the queue of a listener is full, Linux drops first segments and sends SYN cookies. A cookie stays valid if the
+ * next segment begins up to this many bytes later, because they shift only the index of the segment size, one of four
+ * (check_tcp_syn_cookie in net/ipv4/syncookies.c): the server never sees these bytes of the client, and answers 400.
+ */
+const LOST_TO_COOKIES = 3
 
 export interface Met {
   /** Whole answers by status, of strict conversations. */
@@ -63,13 +69,17 @@ export async function converse(port: number, localAddress: string | undefined, t
       const nowMs = performance.now()
       if (reader === undefined ? nowMs - lastMs > QUIET_MS : nowMs > owedUntil) break
     }
+    const overflowed = listenOverflows() > overflows
     // Node lets go of what it has not answered yet when it sees a FIN (server.httpAllowHalfOpen), and of a connection on
     // which a pipelined head stays half read for longer than headersTimeout (Fastify without a word). What no listener of
     // the machine accepts in time, the kernel resets, or lets wait until it gives up.
     const unaccepted =
       reader?.begun === false &&
-      listenOverflows() > overflows &&
+      overflowed &&
       (broke === 'ECONNRESET' || (!ended && isAccepted(port, socket.localPort) === false))
+    const lostItsStart =
+      overflowed && reader?.isRefused === true && (talk.cuts.find(cut => cut > 0) ?? Infinity) <= LOST_TO_COOKIES
+    if (lostItsStart) return { statuses: {} }
     const mayLetGo = talk.ending.how === 'half-close' || performance.now() - startedMs >= PATIENCE_MS
     if (unaccepted || (ended && mayLetGo)) reader?.rethrow()
     else
@@ -122,6 +132,11 @@ class StrictReader {
   constructor(methods: readonly string[], startedMs: number) {
     this.#methods = methods
     this.#startedMs = startedMs
+  }
+
+  /** The first answer says that the request was malformed. */
+  get isRefused(): boolean {
+    return this.#at === 0 && this.statuses[400] === 1
   }
 
   /** Something came. */
@@ -181,7 +196,7 @@ class StrictReader {
     if (this.#rest !== '' && !isTimeout) throw new Error('bytes that belong to no request')
   }
 
-  #check({ status, headers }: Answer): void {
+  #check({ status, headers, raw }: Answer): void {
     this.statuses[status] = (this.statuses[status] ?? 0) + 1
     if (status === 200) {
       if (headers['x-id'] !== String(this.#at)) throw new Error(`it is the answer to request ${headers['x-id']}`)
@@ -189,7 +204,7 @@ class StrictReader {
       if (!(Number(headers['retry-after']) >= 1)) throw new Error('a shed without Retry-After')
     } else if (status !== 408) {
       // 408 is Node's: a pipelined head that was half read when reading stopped has a time limit too. It closes.
-      throw new Error(`status ${status}`)
+      throw new Error(`the answer is ${JSON.stringify(raw.slice(0, 300))}`)
     }
   }
 }
