@@ -288,12 +288,16 @@ async function start(
   const [command, ...args] = pinned(node, core)
   const child = spawn(command!, args, {
     env: { ...process.env, ...variables },
-    stdio: ['ignore', 'inherit', 'ignore', 'ipc'],
+    stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
   })
   running.add(child)
+  let lastLines = ''
+  child.stderr!.setEncoding('utf8').on('data', (chunk: string) => {
+    lastLines = (lastLines + chunk).slice(-1000)
+  })
   const ended = once(child, 'exit').then(([code, signal]) => {
     running.delete(child)
-    if (signal !== 'SIGTERM') console.error(`The server ended with ${code ?? signal}.`)
+    if (signal !== 'SIGTERM') console.error(`The server ended with ${code ?? signal}. ${lastLines}`)
   })
   const [message] = (await Promise.race([once(child, 'message'), ended.then(() => [])])) as [{ port: number }?]
   if (message === undefined) throw new Error('The server did not start.')
@@ -306,7 +310,7 @@ async function start(
           body += chunk
         })
         response.on('end', () => resolve(body))
-      }).on('error', reject)
+      }).on('error', error => reject(new Error(`${path}: ${error.message}. The server wrote: ${lastLines}`)))
     })
   return {
     origin: `http://127.0.0.1:${port}`,

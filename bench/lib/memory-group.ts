@@ -10,11 +10,16 @@ export class MemoryGroup {
   readonly #v1: boolean
   readonly #limitBytes: number
 
+  /** @throws Error if the group has members: those of another run would fill its memory too */
   constructor(name: string, limitBytes: number) {
     this.#v1 = existsSync(join(V1, 'memory.limit_in_bytes'))
     this.folder = join(this.#v1 ? V1 : V2, name)
     this.#limitBytes = limitBytes
     this.#make()
+    const members = readFileSync(join(this.folder, 'cgroup.procs'), 'utf8').trim().split('\n').filter(Boolean)
+    if (members.length > 0) {
+      throw new Error(`${this.folder} is in use by process ${members.join(', ')}: wait for the other run, or end it`)
+    }
   }
 
   #make(): void {

@@ -40,6 +40,8 @@ function calibrate(name, amount, act) {
   act(amount) // prepares
   perMs[name] = amount / (performance.now() - from)
 }
+/** JSON of more items would be longer than the longest string of V8. */
+const MOST_ITEMS = 2_000_000
 const item = i => ({ id: i, name: `item ${i}`, tags: ['a', 'b'], price: i / 7 }) // prepares
 const itemsOf = count => Array.from({ length: count }, (_, i) => item(i)) // prepares
 const textOf = count => JSON.stringify(itemsOf(count)) // prepares
@@ -83,9 +85,12 @@ const forms = {
     }
   },
   jsonStringify: ms => {
-    const many = itemsOf(Math.ceil(perMs.stringify * ms)) // prepares
+    const amount = perMs.stringify * ms
+    const calls = Math.ceil(amount / MOST_ITEMS)
+    const many = itemsOf(Math.ceil(amount / calls)) // prepares
     return () => {
-      const text = JSON.stringify(many) // planted: jsonStringify
+      let text = ''
+      for (let i = 0; i < calls; i++) text = JSON.stringify(many) // planted: jsonStringify
       used(text)
       used(text.length)
     }
